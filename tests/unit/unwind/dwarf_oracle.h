@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows as libdw finds them, evaluated on made-up registers and memory, so that they can
- * be compared with rows of ours whatever form either has. */
+/* Evaluates libdw's unwind rows on invented registers and memory, so that they can be
+ * compared with memtrace's rows, whatever the form of either. */
 #ifndef TESTS_UNIT_UNWIND_DWARF_ORACLE_H
 #define TESTS_UNIT_UNWIND_DWARF_ORACLE_H
 
@@ -12,7 +12,7 @@
 #include "unit/random.h"
 #include "unwind/expression.h"
 
-/* Memory of which each word leads to another, and registers that lead into it. */
+/* Memory in which each word points to another one, and registers that point into it. */
 struct made_up {
 	uint64_t words[4096];
 	struct stack_copy stack;
@@ -36,7 +36,7 @@ static inline void made_up_init(struct made_up *m)
 	m->registers.known = (1u << ARCH_REGISTERS) - 1;
 }
 
-/* A value, when there is one. */
+/* A value, if it is known. */
 struct oracle_value {
 	bool known;
 	uint64_t value;
@@ -55,8 +55,8 @@ static inline struct oracle_value oracle_read(const struct made_up *m, uint64_t 
 	return v;
 }
 
-/* Evaluate operations as libdw gives them. The caller says by `cfa` what
- * DW_OP_call_frame_cfa is. *is_value: the result is no address. */
+/* Evaluates operations from libdw. `cfa` is the value of DW_OP_call_frame_cfa. *is_value:
+ * the result is not an address. */
 static inline struct oracle_value oracle_eval(const struct made_up *m,
 					      const Dwarf_Op *ops, size_t count,
 					      uint64_t cfa, bool *is_value)
@@ -165,7 +165,7 @@ static inline struct oracle_value oracle_cfa(const struct made_up *m, Dwarf_Fram
 	return oracle_eval(m, ops, count, 0, &is_value);
 }
 
-/* A register of the caller. *undefined: there is none, as libdw says. */
+/* A register of the caller. *undefined: libdw says that it is undefined. */
 static inline struct oracle_value oracle_register(const struct made_up *m,
 						  Dwarf_Frame *frame, int reg,
 						  uint64_t cfa, bool *undefined)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ELF files with sections that were made by hand. */
+/* ELF files with handmade sections. */
 #ifndef TESTS_UNIT_UNWIND_IMAGE_FILE_H
 #define TESTS_UNIT_UNWIND_IMAGE_FILE_H
 
@@ -19,7 +19,7 @@ struct image_section {
 
 #define IMAGE_CODE         0x1000u   /* address and offset of the code */
 #define IMAGE_SECTION      0x100000u /* address and offset of the first section; */
-#define IMAGE_SECTION_SIZE 0x100000u /* so far apart they lie */
+#define IMAGE_SECTION_SIZE 0x100000u /* distance between sections */
 #define IMAGE_SECTIONS     4
 
 static inline void image_write(int fd, const void *bytes, size_t size, size_t at)
@@ -27,8 +27,8 @@ static inline void image_write(int fd, const void *bytes, size_t size, size_t at
 	REQUIRE(pwrite(fd, bytes, size, (off_t)at) == (ssize_t)size);
 }
 
-/* Write a file whose path mkstemp(3) makes of `path`: `code_size` bytes of code, and
- * `count` sections, at most IMAGE_SECTIONS. */
+/* Writes a file to `path`, which is completed by mkstemp(3): `code_size` bytes of code
+ * and `count` sections, at most IMAGE_SECTIONS. */
 static inline void image_file(char *path, size_t code_size,
 			      const struct image_section sections[], size_t count)
 {
@@ -84,7 +84,7 @@ static inline void image_file(char *path, size_t code_size,
 	image_write(fd, &segment, sizeof(segment), sizeof(header));
 	image_write(fd, names, sizeof(names), names_at);
 	image_write(fd, headers, (count + 2) * sizeof(*headers), headers_at);
-	/* All of the code is there. */
+	/* The code must fit before the first section. */
 	REQUIRE(code_size <= IMAGE_SECTION - IMAGE_CODE);
 	close(fd);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of a file compared with libdw's: every register of the caller, on made-up
- * registers. And the packed rule of each row, applied by the probes' step, against the
- * row.
+ * Compares the rows of a file with libdw's, for every register of the caller, on invented
+ * registers. Also applies the packed rule of each row by the probes' step, and compares
+ * the result with the row.
  */
 #ifndef TESTS_UNIT_UNWIND_ROW_COMPARE_H
 #define TESTS_UNIT_UNWIND_ROW_COMPARE_H
@@ -17,7 +17,7 @@
 #include "unwind/frame.h"
 #include "unwind/rules.h"
 
-/* At most so many rows of one file are compared, evenly spread. */
+/* At most this many rows of a file are compared, evenly spread. */
 #define ROWS_MAX 150000
 
 static struct made_up made_up;
@@ -38,7 +38,7 @@ static inline uint64_t word_at(uint64_t address)
 	return v.known ? v.value : 0;
 }
 
-/* The rule must say of pc, sp and bp what the row says. */
+/* The rule must give the row's pc, sp and bp. */
 static inline bool check_rule(struct subject *s, const struct cfi_row *row, uint64_t pc,
 			      const struct unwind_registers *caller, bool is_known)
 {
@@ -77,7 +77,7 @@ static inline bool check_rule(struct subject *s, const struct cfi_row *row, uint
 
 		unwind_step(&regs, rule, cfa, word_at(unwind_return_address_at(cfa)), bp);
 	}
-	/* Made-up memory is small: what lies outside of it cannot be compared. */
+	/* The invented memory is small: values outside of it cannot be compared. */
 	if (!is_known)
 		return true;
 	return regs.pc == caller->value[ARCH_PC] && regs.sp == caller->value[ARCH_SP] &&
@@ -102,14 +102,15 @@ static inline bool same_registers(const struct cfi_row *row, Dwarf_Frame *frame,
 	struct oracle_value sp =
 		oracle_register(&made_up, frame, ARCH_SP, cfa.value, &undefined);
 
-	/* There is no step without these two. */
+	/* Without these two there is no caller. */
 	if (!pc.known || !sp.known)
 		return !is_known;
 	if (!is_known)
 		return false;
 	for (int reg = 0; reg < ARCH_REGISTERS; reg++) {
-		/* libdw takes rax to be kept and rbx not (x86_64_cfi.c of elfutils 0.188
-		 * numbers rbx 0); the psABI has it the other way round. */
+		/* libdw assumes that rax is preserved and rbx is not (x86_64_cfi.c of
+		 * elfutils 0.188 numbers rbx 0). In the psABI it is the other way
+		 * round. */
 		if (row->registers[reg].how == CFI_UNSPECIFIED &&
 		    (reg == 0 || reg == ARCH_RBX)) {
 			if ((caller->known >> reg & 1) != (reg == ARCH_RBX))
@@ -127,7 +128,7 @@ static inline bool same_registers(const struct cfi_row *row, Dwarf_Frame *frame,
 	return true;
 }
 
-/* Compare at one address; the end of libdw's row there, or 0 without a row. */
+/* Compares one address. Returns the end of libdw's row there, or 0 without a row. */
 static inline uint64_t compare_at(struct subject *s, uint64_t address)
 {
 	Dwarf_Frame *frame = NULL;
@@ -174,7 +175,7 @@ static inline uint64_t compare_at(struct subject *s, uint64_t address)
 
 static inline void compare_segment(struct subject *s, uint64_t start, uint64_t end)
 {
-	/* A row is some 10 bytes of code. */
+	/* On average a row covers about 10 bytes of code. */
 	uint64_t spread = (end - start) / ROWS_MAX / 10, gap = 0;
 
 	for (uint64_t at = start; at < end;) {
@@ -190,9 +191,9 @@ static inline void compare_segment(struct subject *s, uint64_t start, uint64_t e
 	}
 }
 
-/* Compare the rows of the file at `path`: at least `rows_min`, of which `debug_rows_min`
- * are in .debug_frame; `packed_percent` of them fit a rule. made_up_init() comes first.
- */
+/* Compares the rows of the file at `path`. There must be at least `rows_min` rows,
+ * `debug_rows_min` of them in .debug_frame, and `packed_percent` of the rows must fit a
+ * rule. Call made_up_init() first. */
 static inline void compare_file(const char *path, unsigned rows_min,
 				unsigned debug_rows_min, unsigned packed_percent)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sections of unwind information, made by hand. */
+/* Handmade sections of unwind information. */
 #ifndef TESTS_UNIT_UNWIND_SECTION_H
 #define TESTS_UNIT_UNWIND_SECTION_H
 
@@ -15,7 +15,7 @@ struct built_section {
 	size_t size;
 };
 
-/* Bytes in a test's text: BYTES(1, 2) is an address and a number. */
+/* Bytes in a test: BYTES(1, 2) expands to a pointer and a size. */
 #define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 
 static inline void put(struct built_section *s, const void *bytes, size_t size)
@@ -31,7 +31,7 @@ static inline void put_number(struct built_section *s, uint64_t value, unsigned 
 	put(s, &value, size);
 }
 
-/* Write the length of the entry that began at `at`. */
+/* Writes the length of the entry that begins at `at`. */
 static inline void put_length(struct built_section *s, size_t at)
 {
 	uint32_t length = (uint32_t)(s->size - at - 4);
@@ -39,8 +39,9 @@ static inline void put_length(struct built_section *s, size_t at)
 	memcpy(s->bytes + at, &length, sizeof(length));
 }
 
-/* A CIE whose augmentation string and what follows the register column are given; its
- * program sets CFA = rsp + 8 and the return address at CFA - 8. Where it begins. */
+/* Appends a CIE with this augmentation string and this data after the register column.
+ * Its program sets CFA = rsp + 8 and the return address at CFA - 8. Returns its
+ * offset. */
 static inline size_t put_cie(struct built_section *s, uint8_t version,
 			     const char *augmentation, const uint8_t *data, size_t size)
 {
@@ -59,8 +60,8 @@ static inline size_t put_cie(struct built_section *s, uint8_t version,
 	return at;
 }
 
-/* An FDE of that CIE, of plain addresses unless `address` (with `size` bytes) gives the
- * encoded start and size. Where it begins. */
+/* Appends an FDE of that CIE. `address` (with `address_size` bytes) is the encoded start
+ * and size; NULL: plain addresses. Returns its offset. */
 static inline size_t put_fde(struct built_section *s, size_t cie, const uint8_t *address,
 			     size_t address_size, const uint8_t *program, size_t size)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* CIEs and FDEs in their forms, the encodings of addresses, and the two indexes. */
+/* CIEs and FDEs in all their forms, the encodings of addresses, and the two indexes. */
 #include "unit/unwind/section.h"
 
 #include "unwind/cfi_index.h"
 
 static struct built_section s;
 
-/* The FDE after a CIE of this augmentation; false when it cannot be used. */
+/* Reads the FDE after a CIE with this augmentation. False if it cannot be used. */
 static bool fde_of(uint8_t version, const char *augmentation, const uint8_t *data,
 		   size_t size, const uint8_t *address, size_t address_size,
 		   struct cfi_fde *ret)
@@ -25,7 +25,7 @@ static bool fde_of(uint8_t version, const char *augmentation, const uint8_t *dat
 	return kind == CFI_ENTRY_FDE;
 }
 
-/* Plain addresses, and no augmentation data. */
+/* Plain addresses without augmentation data. */
 #define PLAIN NULL, 0
 
 static void augmentations(void)
@@ -36,8 +36,8 @@ static void augmentations(void)
 	for (uint8_t version = 0; version < 6; version++)
 		CHECK_INT(fde_of(version, "", PLAIN, PLAIN, &fde),
 			  version == 1 || version == 3 || version == 4);
-	/* Size of data, then: R an encoding, P an encoding and an address, L an encoding.
-	 */
+	/* The size of the data, then an encoding for R, an encoding and an address for P,
+	 * an encoding for L. */
 	REQUIRE(fde_of(1, "zR", BYTES(1, 3), address, sizeof(address), &fde));
 	CHECK_INT(fde.start, 0x1000);
 	CHECK_INT(fde.end, 0x1100);
@@ -49,22 +49,22 @@ static void augmentations(void)
 	REQUIRE(fde_of(1, "zRS", BYTES(1, 3), address, sizeof(address), &fde));
 	CHECK(fde.cie.is_signal_frame);
 	CHECK_INT(fde.cie.program_size, 5);
-	/* A letter that is not known ends them. */
+	/* An unknown letter ends the list. */
 	REQUIRE(fde_of(1, "zR?S", BYTES(3, 3, 9, 9), address, sizeof(address), &fde));
 	CHECK(!fde.cie.is_signal_frame);
 	CHECK_INT(fde.cie.program_size, 5);
 
 	CHECK(!fde_of(1, "eh", BYTES(1, 2, 3, 4, 5, 6, 7, 8), PLAIN, &fde));
 	CHECK(!fde_of(1, "R", BYTES(3), address, sizeof(address), &fde));
-	/* Data that is shorter than its letters, or longer than the entry. */
+	/* Data that is shorter than its letters require, or longer than the entry. */
 	CHECK(!fde_of(1, "zPR", BYTES(2, 0x9b, 3), address, sizeof(address), &fde));
 	CHECK(!fde_of(1, "zR", BYTES(0x7f, 3), address, sizeof(address), &fde));
 	CHECK(!fde_of(1, "zR", BYTES(1, 3), address, 8, &fde));
 }
 
 /*
- * One CIE with a name or a number as long as a section may be, and FDEs for the rest: a
- * reader that goes through it for each of them takes hours.
+ * A CIE with a name or number as long as a section may be, and FDEs for the rest. A
+ * reader that reads the CIE for each FDE would take hours.
  */
 static void long_cies(void)
 {
@@ -124,7 +124,7 @@ static void encodings(void)
 		{0x50, 16, {0, 0x10, 0, 0, 0, 0, 0, 0, 0, 1}, false, false},
 		{0xff, 16, {0}, false, false},
 		{0x05, 16, {0}, false, false},
-		/* A size below 0 leads back past the start. */
+		/* A negative size leads back before the start. */
 		{0x0b, 8, {0, 0x10, 0, 0, 0xff, 0xff, 0xff, 0xff}, false, false},
 	};
 
@@ -140,7 +140,7 @@ static void encodings(void)
 		if (!cases[i].usable)
 			continue;
 
-		/* Relative to the first byte of the address itself. */
+		/* Relative to the first byte of the address. */
 		uint64_t at = SECTION_ADDRESS + s.size - 2 - cases[i].size - 1;
 
 		CHECK_INT(fde.start, 0x1000 + (cases[i].relative ? at : 0));
@@ -160,13 +160,14 @@ static void frames_of_entries(void)
 	size_t at = put_fde(&s, cie, NULL, 0, BYTES(0));
 
 	section = section_of(&s);
-	/* Each shorter section: never an FDE, nor anything past the end. */
+	/* In each shorter section: no FDE, and no read beyond the end. */
 	for (size_t size = 0; size < s.size; size++) {
 		section.size_bytes = size;
 		CHECK_INT(cfi_entry_read(&section, at, &fde, &next), CFI_ENTRY_END);
 		CHECK_INT(cfi_entry_read(&section, size, &fde, &next), CFI_ENTRY_END);
 	}
-	/* A pointer to a CIE that is none: outside, itself, the middle of one. */
+	/* A CIE pointer that is not valid: outside, to itself, into the middle of an
+	 * entry. */
 	section = section_of(&s);
 	for (uint32_t back = 0; back < 64; back++) {
 		memcpy(s.bytes + at + 4, &back, sizeof(back));
@@ -174,7 +175,7 @@ static void frames_of_entries(void)
 			  back == at + 4 - cie);
 		CHECK_INT(next, s.size);
 	}
-	/* The end, and lengths of 64 bits. */
+	/* The end mark, and 64-bit lengths. */
 	memset(s.bytes, 0, 4);
 	CHECK_INT(cfi_entry_read(&section, 0, &fde, &next), CFI_ENTRY_END);
 	memset(s.bytes, 0xff, 12);
@@ -248,8 +249,7 @@ static void headers(void)
 
 	put_number(&s, 0, 4);
 	check_index(&header, true);
-	/* Tables that are not to be trusted: too long, unsorted, of another form, empty.
-	 */
+	/* Invalid tables: too long, unsorted, of another form, empty. */
 	header.count = 4;
 	check_index(&header, false);
 	header.count = UINT32_MAX;
@@ -263,7 +263,8 @@ static void headers(void)
 	header.table[0] = header.table[2] + 1;
 	check_index(&header, false);
 
-	/* Rows that lead out of the section, or to no FDE, give nothing. */
+	/* Table entries that point outside of the section, or not to an FDE, yield
+	 * nothing. */
 	struct cfi_section section = section_of(&s);
 	struct cfi_index index;
 	struct cfi_fde fde;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs of call frame information, one instruction after the other, and what bounds
- * them. */
+/* Programs of call frame information, for each instruction, and the bounds on them. */
 #include "unit/unwind/section.h"
 
 #include "unwind/cfi_row.h"
 
-/* The FDE of `program`, in a section that is good until the next one. */
+/* The FDE of `program`. The section is valid until the next call. */
 static void build(const uint8_t *program, size_t size, struct cfi_section *section,
 		  struct cfi_fde *ret)
 {
@@ -24,7 +23,7 @@ static void build(const uint8_t *program, size_t size, struct cfi_section *secti
 	CHECK_INT(next, s.size);
 }
 
-/* The row at CODE_START + offset after `program`. */
+/* The row at CODE_START + offset. */
 static bool row_of(const uint8_t *program, size_t size, uint64_t offset,
 		   struct cfi_row *ret)
 {
@@ -35,8 +34,7 @@ static bool row_of(const uint8_t *program, size_t size, uint64_t offset,
 	return cfi_row_find(&section, &fde, CODE_START + offset, ret);
 }
 
-/* What cfi_row_each() gives: pairs of a start and a CFA offset, and where the last ends.
- */
+/* Results of cfi_row_each(): starts and CFA offsets, and the end of the last row. */
 struct given {
 	uint64_t start[8], end;
 	int64_t offset[8];
@@ -84,7 +82,7 @@ static void check_register(const struct cfi_row *row, unsigned reg, enum cfi_how
 
 static void locations(void)
 {
-	/* Each advance is followed by a CFA offset of its own. */
+	/* Each advance is followed by another CFA offset. */
 	static const uint8_t program[] = {
 		0x41, 0x0e, 16,   0x02, 2,    0x0e, 24, 0x03, 3, 0, 0x0e, 32,   0x04, 4,
 		0,    0,    0,    0x0e, 40,   0x1d, 5,  0,    0, 0, 0,    0,    0,    0,
@@ -108,7 +106,7 @@ static void locations(void)
 
 static void each(void)
 {
-	/* One row, an empty one, two more; 0x17 is no instruction. */
+	/* One row, an empty one, two more; 0x17 is not an instruction. */
 	static const uint8_t program[] = {0x44, 0x0e, 16, 0x40, 0x0e, 24,
 					  0x44, 0x0e, 32, 0x44, 0x17};
 	struct given given;
@@ -122,7 +120,7 @@ static void each(void)
 	CHECK_INT(given.start[2], 8);
 	CHECK_INT(given.offset[2], 32);
 	CHECK_INT(given.end, CODE_START + CODE_SIZE);
-	/* Cut, also within the first row, and beyond the function. */
+	/* Cut off: within the first row, and beyond the function. */
 	CHECK(rows_of(program, 9, 8, &given));
 	CHECK_INT(given.count, 2);
 	CHECK_INT(given.end, CODE_START + 8);
@@ -133,7 +131,7 @@ static void each(void)
 	CHECK_INT(given.end, CODE_START + CODE_SIZE);
 	CHECK(rows_of(program, 9, 0, &given));
 	CHECK_INT(given.count, 0);
-	/* What lies before the fault has rows. */
+	/* The rows before the error are found. */
 	CHECK(!rows_of(program, sizeof(program), CODE_SIZE, &given));
 	CHECK_INT(given.count, 3);
 	CHECK_INT(given.end, CODE_START + 12);
@@ -155,7 +153,7 @@ static void cfa(void)
 	CHECK_INT(row.cfa.how, CFI_VAL_EXPRESSION);
 	CHECK_INT(row.cfa.size_bytes, 2);
 	CHECK_INT(row.cfa.expression[0], 0x77);
-	/* GNU_args_size says nothing of registers. */
+	/* GNU_args_size has no effect on registers. */
 	REQUIRE(row_of(BYTES(0x2e, 0x80, 1, 0x0e, 16, 0), 0, &row));
 	check_cfa(&row, ARCH_SP, 16);
 }
@@ -188,7 +186,7 @@ static void registers(void)
 	CHECK_INT(row.registers[ARCH_RBX].how, CFI_VAL_EXPRESSION);
 	CHECK_INT(row.registers[ARCH_RBX].expression[1], 8);
 
-	/* Registers that are not kept are passed over. */
+	/* Registers that are not recorded are skipped. */
 	REQUIRE(row_of(BYTES(0xa0, 2, 0x05, 0xff, 0xff, 0x03, 3, 0x07, 17, 0xe0), 0,
 		       &row));
 	check_cfa(&row, ARCH_SP, 8);
@@ -198,11 +196,11 @@ static void restoring(void)
 {
 	struct cfi_row row;
 
-	/* Saved, then restored to what the CIE says. */
+	/* Saved, then restored to the CIE's rule. */
 	REQUIRE(row_of(BYTES(0x86, 2, 0x90, 9, 0xc6, 0x06, 16), 0, &row));
 	check_register(&row, ARCH_BP, CFI_UNSPECIFIED, 0);
 	check_register(&row, ARCH_PC, CFI_OFFSET, -8);
-	/* The whole row, the CFA too; nested. */
+	/* The whole row including the CFA; nested. */
 	REQUIRE(row_of(BYTES(0x0e, 16, 0x0a, 0x0e, 24, 0x0a, 0x86, 2, 0x0e, 32, 0x0b), 0,
 		       &row));
 	check_cfa(&row, ARCH_SP, 24);
@@ -218,27 +216,29 @@ static void malformed(void)
 	struct cfi_row row;
 
 	CHECK(!row_of(BYTES(0x0b), 0, &row));             /* nothing remembered */
-	CHECK(!row_of(BYTES(0x3f), 0, &row));             /* no instruction */
-	CHECK(!row_of(BYTES(0x0e), 0, &row));             /* cut short */
-	CHECK(!row_of(BYTES(0x0e, 0x80), 0, &row));       /* in a number */
-	CHECK(!row_of(BYTES(0x0f, 9, 0x77, 0), 0, &row)); /* in an expression */
+	CHECK(!row_of(BYTES(0x3f), 0, &row));             /* not an instruction */
+	CHECK(!row_of(BYTES(0x0e), 0, &row));             /* cut off */
+	CHECK(!row_of(BYTES(0x0e, 0x80), 0, &row));       /* within a number */
+	CHECK(!row_of(BYTES(0x0f, 9, 0x77, 0), 0, &row)); /* within an expression */
 	CHECK(!row_of(BYTES(0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0), 0, &row));
-	CHECK(!row_of(BYTES(0x0c, 17, 8), 0, &row));      /* a CFA in a vector register */
-	CHECK(!row_of(BYTES(0x0f, 0, 0x0e, 8), 0, &row)); /* an offset to an expression */
+	/* The CFA in a vector register. */
+	CHECK(!row_of(BYTES(0x0c, 17, 8), 0, &row));
+	/* An offset for an expression. */
+	CHECK(!row_of(BYTES(0x0f, 0, 0x0e, 8), 0, &row));
 	CHECK(!row_of(BYTES(0x01, 0, 0, 0, 0, 0, 0, 0, 0), 0, &row)); /* backwards */
 
-	/* Rows remembered without end. */
+	/* Too many remembered rows. */
 	memset(nested, 0x0a, sizeof(nested));
 	CHECK(row_of(nested, 16, 0, &row));
 	CHECK(!row_of(nested, sizeof(nested), 0, &row));
 
-	/* Past the function: the last row holds. And all pcs are one function's. */
+	/* Beyond the function the last row counts. And all addresses as one function. */
 	memset(many, 0x7f, sizeof(many));
 	CHECK(row_of(many, sizeof(many), CODE_SIZE - 1, &row));
 	CHECK(row_of(BYTES(0x1d, 255, 255, 255, 255, 255, 255, 255, 255), 0, &row));
 }
 
-/* A program of more instructions than any real one has. */
+/* More instructions than any real program has. */
 static void endless(void)
 {
 	static uint8_t program[1 << 17]; /* of DW_CFA_nop */
@@ -255,10 +255,10 @@ static void endless(void)
 	CHECK(!cfi_row_find(&section, &fde, 0x1000, &row));
 	fde.program_size = 1000;
 	CHECK(cfi_row_find(&section, &fde, 0x1000, &row));
-	/* No CFA at all. */
+	/* No CFA is set. */
 	fde.cie.program_size = 0;
 	CHECK(!cfi_row_find(&section, &fde, 0x1000, &row));
-	/* A CIE that moves on. */
+	/* A CIE's program that advances. */
 	fde.cie.program = (const uint8_t[]){0x0c, 7, 8, 0x41};
 	fde.cie.program_size = 4;
 	CHECK(!cfi_row_find(&section, &fde, 0x1000, &row));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* DWARF expressions: their values, their forms, and what bounds them. */
+/* DWARF expressions: their values, their forms, and the bounds on them. */
 #include "check.h"
 
 #include "unwind/expression.h"
@@ -36,7 +36,7 @@ static void check_fails(const uint8_t *expression, size_t size, enum eval expect
 
 static void constants(void)
 {
-	check_value(BYTES(0x96), 0xcfa); /* what lies on the stack before */
+	check_value(BYTES(0x96), 0xcfa); /* the initial stack */
 	check_value(BYTES(0x30), 0);
 	check_value(BYTES(0x4f), 31);
 	check_value(BYTES(0x08, 0xff), 0xff);
@@ -49,7 +49,7 @@ static void constants(void)
 	check_value(BYTES(0x0f, 1, 2, 3, 4, 5, 6, 7, 0xf8), 0xf807060504030201);
 	check_value(BYTES(0x10, 0x80, 0x01), 128);
 	check_value(BYTES(0x11, 0x7f), UINT64_MAX);
-	/* LEB128 of more bits than there are. */
+	/* A LEB128 number with more than 64 bits. */
 	check_value(BYTES(0x10, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 			  0x80, 0x80, 0x01),
 		    0);
@@ -82,16 +82,16 @@ static void arithmetic(void)
 	check_value(BYTES(0x33, 0x34, 0x24), 48);                 /* shl */
 	check_value(BYTES(0x09, 0xff, 0x08, 60, 0x25), 15);       /* shr */
 	check_value(BYTES(0x09, 0xf0, 0x32, 0x26), (uint64_t)-4); /* shra */
-	check_value(BYTES(0x31, 0x08, 64, 0x24), 0);              /* shifts of all bits */
+	check_value(BYTES(0x31, 0x08, 64, 0x24), 0);              /* shifts by all bits */
 	check_value(BYTES(0x31, 0x08, 200, 0x25), 0);
 	check_value(BYTES(0x09, 0xf0, 0x08, 200, 0x26), UINT64_MAX);
 	check_value(BYTES(0x33, 0x23, 0x80, 0x01), 131); /* plus_uconst */
-	/* INT64_MIN / -1 does not fit. */
+	/* INT64_MIN / -1 overflows. */
 	check_value(BYTES(0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x09, 0xff, 0x1b),
 		    (uint64_t)1 << 63);
 	check_fails(BYTES(0x31, 0x30, 0x1b), EVAL_MALFORMED);
 	check_fails(BYTES(0x31, 0x30, 0x1d), EVAL_MALFORMED);
-	/* Comparisons are signed: -1 with 1. */
+	/* Comparisons are signed: -1 and 1. */
 	check_value(BYTES(0x09, 0xff, 0x31, 0x29), 0); /* eq */
 	check_value(BYTES(0x09, 0xff, 0x31, 0x2a), 0); /* ge */
 	check_value(BYTES(0x09, 0xff, 0x31, 0x2b), 0); /* gt */
@@ -108,7 +108,7 @@ static void places(void)
 	check_value(BYTES(0x76, 0x78, 0x94, 2), 0x7788); /* deref_size */
 	check_value(BYTES(0x76, 0, 0x06, 0x06), 0x99);   /* twice */
 	check_fails(BYTES(0x76, 0x70, 0x06), EVAL_NO_MEMORY);
-	check_fails(BYTES(0x76, 0x11, 0x06), EVAL_NO_MEMORY); /* over the end */
+	check_fails(BYTES(0x76, 0x11, 0x06), EVAL_NO_MEMORY); /* beyond the end */
 	check_fails(BYTES(0x30, 0x06), EVAL_NO_MEMORY);
 	check_fails(BYTES(0x09, 0xff, 0x06), EVAL_NO_MEMORY);
 	check_fails(BYTES(0x73, 0), EVAL_UNKNOWN); /* rbx */
@@ -119,9 +119,9 @@ static void places(void)
 static void pages(void)
 {
 	static const uint8_t bytes[3 * 4096];
-	const uint64_t present = 5; /* the second is not there */
+	const uint64_t present = 5; /* the second page is missing */
 	const struct stack_copy copy = {0x10000, bytes, sizeof(bytes), &present};
-	/* A copy that begins within a page. */
+	/* A copy that begins in the middle of a page. */
 	const struct stack_copy within = {0x10800, bytes, 4096, &present};
 	uint64_t value;
 
@@ -149,14 +149,14 @@ static void bounds(void)
 	check_fails(BYTES(0x2f, 0xfd, 0xff), EVAL_MALFORMED);       /* to itself */
 	check_fails(BYTES(0x2f, 1, 0), EVAL_MALFORMED);             /* past the end */
 	check_fails(BYTES(0x2f, 0xfc, 0xff), EVAL_MALFORMED);       /* before the start */
-	check_fails(BYTES(0x31, 0x2f, 0xfc, 0xff), EVAL_MALFORMED); /* ever more values */
+	check_fails(BYTES(0x31, 0x2f, 0xfc, 0xff), EVAL_MALFORMED); /* endless pushes */
 	check_fails(BYTES(0x13, 0x13), EVAL_MALFORMED);
-	check_fails(BYTES(0x13), EVAL_MALFORMED); /* nothing is left */
+	check_fails(BYTES(0x13), EVAL_MALFORMED); /* empty stack */
 	check_fails(BYTES(0x22), EVAL_MALFORMED);
 	check_fails(BYTES(0x31, 0x17), EVAL_MALFORMED);
 	check_fails(BYTES(0x15, 1), EVAL_MALFORMED);
 	check_fails(BYTES(0x13, 0x28, 0, 0), EVAL_MALFORMED);
-	/* What a frame does not need: an address, a register as a place, xderef. */
+	/* Operations that no frame needs: an address, a register location, xderef. */
 	check_fails(BYTES(0x03, 0, 0, 0, 0, 0, 0, 0, 0), EVAL_MALFORMED);
 	check_fails(BYTES(0x50), EVAL_MALFORMED);
 	check_fails(BYTES(0x18), EVAL_MALFORMED);
@@ -189,8 +189,8 @@ static void forms(void)
 	check_form(BYTES(0x76, 0x78, 0x06, 0x38, 0x1c), FORM_DEREF, ARCH_BP, -8, -8);
 	check_form(BYTES(0x38, 0x77, 0x10, 0x22), FORM_REGISTER, ARCH_SP, 0, 24);
 	check_form(BYTES(0x38), FORM_CONSTANT, 0, 0, 8);
-	/* Of a procedure linkage table (binutils, elf_x86_64_lazy_plt): 8 more from the
-	 * second instruction of an entry on. */
+	/* As in a procedure linkage table (binutils, elf_x86_64_lazy_plt): 8 more from
+	 * the second instruction of an entry on. */
 	const uint8_t plt[] = {0x77, 8,    0x80, 0,    0x3f, 0x1a,
 			       0x3b, 0x2a, 0x33, 0x24, 0x22};
 
@@ -213,7 +213,7 @@ static void forms(void)
 	check_form(BYTES(0x22), FORM_OTHER, 0, 0, 0);
 	check_form(BYTES(0x23, 1), FORM_OTHER, 0, 0, 0);
 	check_form(BYTES(0x06), FORM_OTHER, 0, 0, 0);
-	/* Each row of an unwind table would take as long. */
+	/* Each row of an unwind table would take that long. */
 	uint8_t many[65] = {0x77, 8};
 
 	memset(many + 2, 0x96, sizeof(many) - 2);

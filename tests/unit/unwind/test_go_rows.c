@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rows of Go's functions, from a file with a table made by hand, which is also damaged.
- */
+/* Rows of Go's functions, from a file with a handmade table, which is also damaged. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -39,20 +38,21 @@ static void set(size_t at, uint64_t value, size_t size)
 
 static const struct {
 	const char *name, *code;
-	size_t code_size, at;  /* where it begins in the function */
+	size_t code_size, at;  /* `at`: offset of the code in the function */
 	const uint8_t *depths; /* ends with 0 */
 	uint8_t flags;
 } functions[] = {
-	/* sub $24, %rsp; mov %rbp, 16(%rsp): the depth is 24 from 4 on. */
+	/* sub $24, %rsp; mov %rbp, 16(%rsp): the depth is 24 from offset 4 on. */
 	{"main.old", "\x48\x83\xec\x18\x48\x89\x6c\x24\x10", 9, 0,
 	 (const uint8_t[]){2, 4, 48, 0x3c, 0}, 0},
-	/* push %rbp; mov %rsp, %rbp; sub $16, %rsp: 8 from 1 on, 24 from 8 on. */
+	/* push %rbp; mov %rsp, %rbp; sub $16, %rsp: 8 from offset 1 on, 24 from offset 8
+	 * on. */
 	{"main.new", "\x55\x48\x89\xe5\x48\x83\xec\x10", 8, 0,
 	 (const uint8_t[]){2, 1, 16, 7, 32, 0x38, 0}, 0},
-	/* sub $24, %rsp; nop ...: what bp is then nobody knows. A depth of -8. */
+	/* sub $24, %rsp; nop ...: bp is unknown there. Then a depth of -8. */
 	{"crosscall2", "\x48\x83\xec\x18\x90\x90\x90\x90\x90", 9, 0,
 	 (const uint8_t[]){2, 4, 48, 0x20, 63, 4, 0}, 4},
-	/* call *%rax; and back from the other stack. */
+	/* call *%rax, and back from the other stack. */
 	{"runtime.asmcgocall",
 	 "\xff\xd0\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08\x48\x2b\x74\x24\x28"
 	 "\x64\x48\x89\x3c\x25\xf8\xff\xff\xff\x48\x89\xf4\xc3",
@@ -62,7 +62,7 @@ static const struct {
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(*functions))
 
-/* As Go 1.18 lays it out. */
+/* The layout of Go 1.18. */
 static void build_table(void)
 {
 	uint32_t name[FUNCTIONS], depths[FUNCTIONS];
@@ -100,7 +100,7 @@ static void build_table(void)
 	}
 }
 
-/* The section in a file with the functions' code. */
+/* Opens a file with the table in this section and the functions' code. */
 static struct cfi *open_image(const char *section, bool is_marked)
 {
 	char path[] = "/tmp/go_rows_XXXXXX";
@@ -150,7 +150,7 @@ static void rows(void)
 	CHECK_INT(rule_at(cfi, 2, 4),
 		  UNWIND_RULE(UNWIND_SP, 32, 0, UNWIND_BP_UNDEFINED, 0));
 	CHECK_INT(rule_at(cfi, 2, 0x24), UNWIND_NONE);
-	/* The last byte of the call, and no other. */
+	/* Only the last byte of the call. */
 	CHECK_INT(rule_at(cfi, 3, 0x11),
 		  UNWIND_RULE(UNWIND_SP_SWITCH, 48, 8, UNWIND_BP_SAME, 0));
 	CHECK_INT(rule_at(cfi, 3, 0x10), UNWIND_NONE);
@@ -161,7 +161,7 @@ static void rows(void)
 	cfi_close(cfi);
 }
 
-/* A linker may have put the table among other data. */
+/* The linker may put the table into a section with other data. */
 static void places(void)
 {
 	struct cfi *cfi;
@@ -173,14 +173,14 @@ static void places(void)
 	cfi = open_image(".data.rel.ro", true);
 	CHECK_INT(rule_at(cfi, 0, 4), SP(32, UNWIND_BP_BELOW, -16));
 	cfi_close(cfi);
-	/* It is not a program in Go. */
+	/* Not a Go program. */
 	cfi = open_image(".data.rel.ro", false);
 	CHECK_INT(rule_at(cfi, 0, 4), UNWIND_NONE);
 	cfi_close(cfi);
 }
 
-/* The tables for the probes have for each address what a walk has. Returns how many
- * addresses have a rule. */
+/* The tables for the probes must have the same rule for each address. Returns the number
+ * of addresses with a rule. */
 static unsigned compare_runs(const struct cfi *cfi)
 {
 	struct rule_runs runs = {0};

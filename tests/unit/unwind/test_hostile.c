@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Damaged images: cut short, with flipped bits, with random bytes in their tables. No
- * result is expected but an end, within bounds; the sanitizers watch.
+ * Damaged images: truncated, with flipped bits, with random bytes in their tables. Any
+ * result is allowed, but it must end within bounds. The sanitizers check the reads.
  */
 #include "check.h"
 
@@ -24,7 +24,7 @@ static uint8_t *image;
 static size_t image_size;
 static struct {
 	size_t start, end;
-} parts[64]; /* of the file: what is worth damaging */
+} parts[64]; /* parts of the file that are damaged */
 static size_t part_count;
 static uint64_t code_start, code_end;
 static uint64_t words[512];
@@ -47,7 +47,7 @@ static void add_part(size_t start, size_t size)
 	}
 }
 
-/* The dynamic linker: small, with all kinds of rows. */
+/* Loads the dynamic linker: it is small and has all kinds of rows. */
 static int load_linker(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct stat st;
@@ -90,8 +90,8 @@ static void find_parts(void)
 		add_part(p.p_offset + p.p_filesz, 0x2000);
 	}
 	REQUIRE(part_count >= 4 && code_end);
-	/* The section headers, seldom damaged, so that both ways to .eh_frame are tried.
-	 */
+	/* The section headers are rarely damaged, so that .eh_frame is found in both
+	 * ways. */
 	add_part(header.e_shoff, (size_t)header.e_shnum * sizeof(Elf64_Shdr));
 }
 
@@ -128,7 +128,8 @@ static void use(struct cfi *cfi)
 	}
 }
 
-/* Open what is at `image`, at its size exactly: the sanitizer sees a byte more. */
+/* Opens the content of `image` in a block of exactly its size, so that a sanitizer
+ * notices reads beyond it. */
 static void try_image(size_t size)
 {
 	uint8_t *exact = malloc(size ? size : 1);
@@ -205,7 +206,7 @@ static void random_bytes(void)
 	CHECK(rows > MUTATIONS);
 }
 
-/* Programs and expressions of nothing but random bytes. */
+/* Programs and expressions of random bytes. */
 static void random_programs(void)
 {
 	unsigned found = 0, values = 0;
@@ -278,8 +279,7 @@ int main(void)
 	RUN(flipped_bits);
 	RUN(random_bytes);
 	RUN(random_programs);
-	/* No input makes it hang; the slowest of all is far below the time of one test.
-	 */
+	/* No input takes endless time: the slowest is far below the limit of a test. */
 	CHECK(check_cpu_s() < 40);
 	free(image);
 	return check_done();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files with several names: those of an overlay as kernels before 6.8, from then on until
- * 6.17, and since name them in events and in /proc/PID/maps. What the kernel says of a
- * file is told here by us. */
+/* Files with several names: kernels before 6.8, from 6.8 to 6.17 and later name files of
+ * an overlay differently in events and in /proc/PID/maps. This test provides the names
+ * instead of the kernel. */
 #include "check.h"
 #include "descriptors.h"
 
@@ -15,7 +15,7 @@
 #include "unwind/image_store.h"
 #include "unwind/images.h"
 
-/* What the file that is open now is called; asked for in the place of the kernel. */
+/* Names of the next opened file, instead of the kernel's answer. */
 static struct file_names names_now;
 static unsigned asked;
 
@@ -30,7 +30,8 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 static const struct file_name layer = {16, 0, 0x21}, overlay = {9, 0, 0x23},
 			      other_overlay = {9, 0, 0x2a}, nothing;
 
-/* A mapping of our own code, by that name. The path is of no use, as that of an event. */
+/* A mapping of our own code with this name. Like in an event, the path may lead
+ * nowhere. */
 static struct proc_mapping mapping_by(const struct file_name *name, char *path)
 {
 	return (struct proc_mapping){
@@ -71,8 +72,8 @@ static void by_both_names(void)
 	image_store_destroy(store);
 }
 
-/* The same file of a layer in two containers; and one that has the number of the first
- * overlay's inode on the other. */
+/* The same file of a layer in two containers, and a file of another layer with the inode
+ * number of the first overlay's file. */
 static void of_two_overlays(void)
 {
 	struct file_name others = layer;
@@ -104,7 +105,7 @@ static void of_two_overlays(void)
 	image_store_destroy(store);
 }
 
-/* Another file by now: neither name is the one that was told. */
+/* The path leads to another file: neither of its names is the reported one. */
 static void not_the_file(void)
 {
 	struct image_store *store = NULL;
@@ -118,7 +119,8 @@ static void not_the_file(void)
 	image_store_destroy(store);
 }
 
-/* How often code gave way when it is told of at 10, read at 20 and told of again. */
+/* How many times code counts as replaced if an event reports it at 10, /proc lists it at
+ * 20, and both again. */
 static unsigned replaced_times(const struct file_name *told,
 			       const struct file_name *listed, const char *path)
 {
@@ -151,11 +153,11 @@ static void events_and_maps(void)
 	CHECK_INT(replaced_times(&layer, &layer, own), 0);     /* Linux 6.7 */
 	CHECK_INT(replaced_times(&layer, &overlay, own), 0);   /* 6.8 to 6.17 */
 	CHECK_INT(replaced_times(&overlay, &overlay, own), 0); /* 6.18 */
-	/* Nothing is known of either. */
+	/* The file cannot be opened. */
 	CHECK_INT(replaced_times(&layer, &overlay, "/nowhere"), 0);
 }
 
-/* A library that is another file behind the same name of an inode later. */
+/* Later the inode number belongs to another library. */
 static void another_file(void)
 {
 	struct image_store *store = NULL;
@@ -172,7 +174,7 @@ static void another_file(void)
 	m = mapping_by(&names_now.listed, own);
 	CHECK(!images_add(images, getpid(), &m, images_since(20), 1, &change));
 	CHECK(change.is_new && change.is_replaced);
-	/* No file at all, and one that cannot be read. */
+	/* Anonymous memory, and a file that cannot be read. */
 	m = mapping_by(&nothing, (char[]){""});
 	CHECK(!images_add(images, getpid(), &m, images_since(30), 1, &change));
 	CHECK(change.is_new && change.is_replaced);
@@ -185,7 +187,7 @@ static void another_file(void)
 
 /* --- what is kept ----------------------------------------------------------------- */
 
-/* The file that is open now has the inode number `number`. */
+/* The next opened file has the inode number `number`. */
 static struct file_name numbered(uint64_t number)
 {
 	struct file_name name = {number, 0, 0x21};
@@ -215,13 +217,13 @@ static void no_descriptors(void)
 		image_release(images[i]);
 	image_store_tidy(store);
 	CHECK_INT(image_store_count(store), 128);
-	/* The last ones are those that are kept. */
+	/* The last ones are kept. */
 	image_release(get(store, &(struct file_name){100 + MANY - 1, 0, 0x21}));
 	CHECK_INT(image_store_count(store), 128);
 	image_store_destroy(store);
 }
 
-/* Libraries come to the same place one after the other, in a moment. */
+/* One library after another at the same address, in quick succession. */
 static void unloaded(void)
 {
 	struct image_store *store = NULL;
@@ -245,7 +247,8 @@ static void unloaded(void)
 	image_store_destroy(store);
 }
 
-/* Its code can be read; and cut short, or written over, it harms nobody. */
+/* The code of a closed file can be read. If the file is truncated or overwritten, this
+ * does no harm. */
 static void code_without_descriptor(void)
 {
 	char copy[] = "/tmp/memtrace-image-XXXXXX", bytes[64], same[64];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The images of a real process through time: found, while libraries come and go, with
- * the process gone, and in its child. */
+/* The images of a real process over time: found while libraries are loaded and unloaded,
+ * after its end, and in its child. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -26,10 +26,10 @@ struct child {
 
 /* --- the process ------------------------------------------------------------------ */
 
-/* Where the linker puts the code of a small library. */
+/* The linker puts the code of a small library at this offset. */
 #define TEXT_OFFSET 0x1000
 
-/* A file without a name: a page of zeros or the library. -1 when that fails. */
+/* A deleted file: a page of zeros or the library. -1 on failure. */
 static int deleted_file(bool is_library)
 {
 	char name[] = "/tmp/memtrace-images-XXXXXX";
@@ -46,9 +46,9 @@ static int deleted_file(bool is_library)
 	return fd;
 }
 
-extern const char __executable_start, etext; /* the linker's */
+extern const char __executable_start, etext; /* defined by the linker */
 
-/* What the child does for each command, and the address that it answers with. */
+/* The child executes this for each command, and answers with an address. */
 static uint64_t obey(char command)
 {
 	static void *library, *code;
@@ -61,11 +61,11 @@ static uint64_t obey(char command)
 			       : 0;
 	case 'c':
 		return dlclose(library) == 0;
-	case 'a': /* code that belongs to no file */
+	case 'a': /* anonymous code */
 		code = mmap(NULL, 4096, PROT_READ | PROT_EXEC,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		return (uint64_t)(uintptr_t)code;
-	case 'd': /* code of a deleted file that is no ELF file */
+	case 'd': /* code of a deleted file that is not ELF */
 	case 'e': /* code of a deleted copy of the library */
 		fd = deleted_file(command == 'e');
 		code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
@@ -74,7 +74,7 @@ static uint64_t obey(char command)
 		return code == MAP_FAILED ? 0 : (uint64_t)(uintptr_t)code;
 	case 'u':
 		return munmap(code, 4096) == 0;
-	case 't': /* our text, so that all of it is in memory */
+	case 't': /* our text: touch it, so that all of it is in memory */
 		for (const volatile char *at = &__executable_start; at < &etext;
 		     at += 4096)
 			(void)*at;
@@ -143,7 +143,7 @@ static void stop(struct child *c)
 	close(c->from);
 }
 
-/* What reading the mappings at some time changes. */
+/* Changes that one reading of the mappings finds. */
 struct news {
 	unsigned added, replaced;
 	uint64_t tag;
@@ -174,7 +174,7 @@ static struct news read_maps(struct child *c, uint64_t since_ns, uint64_t tag)
 
 #define NOW (UINT64_MAX - 1)
 
-/* The FDE at an address of the child, in its addresses. */
+/* The FDE at an address of the child, with addresses of the child. */
 static bool fde_at(const struct images *images, uint64_t pc, uint64_t at_ns,
 		   struct cfi_fde *ret)
 {
@@ -194,7 +194,7 @@ static void functions(void)
 	struct walk_code code;
 	struct cfi_fde fde;
 	const uint64_t addresses[] = {
-		/* The child has the same mappings as we: it was forked. */
+		/* A forked child has the same mappings. */
 		(uint64_t)(uintptr_t)functions,
 		(uint64_t)(uintptr_t)&qsort,
 		(uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "snprintf"),
@@ -207,7 +207,7 @@ static void functions(void)
 		REQUIRE(fde_at(c.images, addresses[i], 0, &fde));
 		CHECK_INT(fde.start, addresses[i]);
 	}
-	/* No code: nothing, the stack, the end of the address space. */
+	/* Not code: NULL, the stack, the end of the address space. */
 	CHECK(!images_find(c.images, 0, NOW, &code));
 	CHECK(!images_find(c.images, (uint64_t)(uintptr_t)&c, NOW, &code));
 	CHECK(!images_find(c.images, UINT64_MAX, NOW, &code));
@@ -226,12 +226,12 @@ static void vdso(void)
 	read_maps(&c, 0, 0);
 	REQUIRE(images_find(c.images, base, NOW, &code));
 	REQUIRE(code.cfi);
-	CHECK_INT(code.bias, base); /* it is linked at 0 */
+	CHECK_INT(code.bias, base); /* it is linked at address 0 */
 	for (uint64_t pc = base; pc < base + 4096; pc++)
 		found += fde_at(c.images, pc, NOW, &fde);
 	CHECK(found > 500);
 
-	/* It is the same everywhere, so that one of a process that is gone is known. */
+	/* It is the same in all processes, so that it is known for one that has ended. */
 	struct images *other;
 	struct images_change change;
 	const struct proc_mapping elsewhere = {
@@ -263,17 +263,17 @@ static void libraries(void)
 	REQUIRE(fde_at(c.images, leaf, 200, &fde));
 	CHECK_INT(fde.start, leaf);
 	CHECK(!images_find(c.images, leaf, 199, &code));
-	/* What was there is the same as before. */
+	/* Earlier mappings are unchanged. */
 	REQUIRE(images_find(c.images, (uint64_t)(uintptr_t)libraries, NOW, &code));
 	CHECK(code.cfi == kept.cfi && code.bias == kept.bias);
 
-	/* What is unmapped is not told of, and no harm. */
+	/* An unmapped library is not reported, and does no harm. */
 	command(&c, 'c');
 	CHECK_INT(read_maps(&c, 300, 4).added, 0);
 	CHECK(images_find(c.images, leaf, 300, &code));
 	CHECK_INT(images_unread(c.images), 0);
 
-	/* An exec ends all that was before it, but not for those who ask of before. */
+	/* An exec ends all earlier mappings. They are still found for times before it. */
 	images_end(c.images, 400);
 	CHECK(images_find(c.images, leaf, 399, &code));
 	CHECK(!images_find(c.images, leaf, 400, &code));
@@ -303,7 +303,7 @@ static void odd_code(void)
 	CHECK_INT(images_unread(c.images), 0);
 	command(&c, 'u');
 
-	/* In the place of that code. */
+	/* In place of that code. */
 	CHECK_INT(command(&c, 'd'), address);
 	news = read_maps(&c, 200, 3);
 	CHECK_INT(news.added, 1);
@@ -313,7 +313,7 @@ static void odd_code(void)
 	CHECK(!code.cfi);
 	CHECK_INT(images_unread(c.images), 1);
 	CHECK_INT(read_maps(&c, 250, 4).added, 0);
-	/* Another file at the same place, which may have the same inode number. */
+	/* Another file at the same address, which may have the same inode number. */
 	command(&c, 'u');
 	CHECK_INT(command(&c, 'e'), address);
 	news = read_maps(&c, 300, 5);
@@ -322,10 +322,11 @@ static void odd_code(void)
 	REQUIRE(images_find(c.images, address, 300, &code));
 	CHECK(code.cfi);
 	CHECK_INT(images_unread(c.images), 0);
-	/* Each has been there in its time. */
+	/* Each is found for its own time. */
 	REQUIRE(images_find(c.images, address, 299, &code));
 	CHECK(!code.cfi);
-	/* Images that can be read are held open: their numbers stay theirs. */
+	/* Images that can be read are kept open, so their inode numbers are not
+	 * reused. */
 	command(&c, 'u');
 	CHECK_INT(command(&c, 'e'), address);
 	CHECK_INT(read_maps(&c, 400, 6).replaced, 1);
@@ -339,7 +340,8 @@ static void odd_code(void)
 	stop(&c);
 }
 
-/* A smaller range within another, and one that is over it: at each address the latest. */
+/* A smaller range within another one, and one that covers it: at each address the latest
+ * counts. */
 static void overlaps(void)
 {
 	struct child c = start();
@@ -381,10 +383,10 @@ static void overlaps(void)
 	CHECK(images_find(c.images, 0x10010000, 30, &code) && !code.cfi);
 	CHECK(images_find(c.images, 0x100fffff, 30, &code) && !code.cfi);
 	CHECK(images_find(c.images, 0x1000ffff, 30, &code) && code.cfi);
-	/* The small one is out of use, the large one is not. */
+	/* The small one is no longer used, the large one is. */
 	images_prune(c.images, 31);
 	CHECK_INT(images_count(c.images), 2);
-	/* More of the same is no change, an empty one is nothing. */
+	/* A larger range of the same is no change, and an empty range is ignored. */
 	jit.end = 0x10020000;
 	REQUIRE(!images_add(c.images, c.pid, &jit, images_since(40), 4, &change));
 	CHECK(!change.is_new);
@@ -395,8 +397,9 @@ static void overlaps(void)
 	stop(&c);
 }
 
-/* Two pages of other code within a range, and then all as it was at first: at each end
- * nothing has changed. What came at some time that nobody knows is not found before. */
+/* Two pages of other code within a range, and then everything as at first: outside of
+ * these pages nothing has changed. Code that appeared at an unknown time is not found
+ * before the time at which it was seen. */
 static void back_again(void)
 {
 	struct child c = start();
@@ -422,7 +425,7 @@ static void back_again(void)
 	REQUIRE(!images_add(c.images, c.pid, &all, images_since(10), 1, &change));
 	REQUIRE(images_find(c.images, inner.start, 10, &code));
 	bias = code.bias;
-	/* It came after 20, and is there at 30. */
+	/* It appeared after 20, and was seen at 30. */
 	REQUIRE(!images_add(c.images, c.pid, &inner, (struct images_time){30, 20, 0}, 2,
 			    &change));
 	CHECK(change.is_replaced && change.tag == 1);
@@ -445,7 +448,7 @@ static void back_again(void)
 	REQUIRE(!images_add(c.images, c.pid, &all, images_since(60), 4, &change));
 	CHECK(!change.is_new);
 
-	/* Where nothing is known there is no doubt. */
+	/* At addresses where nothing was known there is no doubt. */
 	all.start += 0x10000000;
 	all.end += 0x10000000;
 	REQUIRE(!images_add(c.images, c.pid, &all, (struct images_time){70, 5, 6}, 5,
@@ -457,7 +460,8 @@ static void back_again(void)
 	stop(&c);
 }
 
-/* Memory of no file in the place of a file's text, or beside it: it is what it has. */
+/* Anonymous memory that replaces a part of a file's text or continues it: it counts as
+ * the file's text if its content is equal. */
 static void text_of_no_file(void)
 {
 	struct child c = start();
@@ -479,13 +483,13 @@ static void text_of_no_file(void)
 				    .path = (char[]){""}},
 			    first = library, last = library, false_one = library;
 
-	/* In its place. */
+	/* In place of the text. */
 	REQUIRE(!images_add(c.images, c.pid, &library, images_since(10), 1, &change));
 	REQUIRE(images_find(c.images, bare.start, 10, &known));
 	REQUIRE(!images_add(c.images, c.pid, &bare, images_since(20), 2, &change));
 	CHECK(!change.is_new);
 
-	/* Of a process that is not there nobody can say. */
+	/* The memory of a process that has ended cannot be compared. */
 	images_destroy(c.images);
 	REQUIRE(!images_create(c.store, &c.images));
 	REQUIRE(!images_add(c.images, -1, &library, images_since(10), 1, &change));
@@ -493,7 +497,7 @@ static void text_of_no_file(void)
 	CHECK(change.is_new && change.is_replaced);
 	CHECK(images_find(c.images, bare.start, 20, &code) && !code.cfi);
 
-	/* Behind it, and before. */
+	/* After the text, and before it. */
 	first.end = bare.start;
 	last.start = bare.end;
 	last.file_offset += last.start - library.start;
@@ -509,7 +513,7 @@ static void text_of_no_file(void)
 		CHECK(code.cfi == known.cfi && code.bias == known.bias);
 	}
 
-	/* Other text than it would be. */
+	/* Other content than the file would have there. */
 	images_destroy(c.images);
 	REQUIRE(!images_create(c.store, &c.images));
 	false_one.start += 4096;
@@ -531,7 +535,7 @@ static void gone(void)
 
 	REQUIRE(!proc_read_maps(c.proc, &maps));
 	kill_child(&c);
-	/* Its files are found by name. */
+	/* Its files are opened by path. */
 	vec_foreach (m, &maps.mappings)
 		if (m->executable && m->inode)
 			REQUIRE(!images_add(c.images, c.proc->pid, m, images_since(100),
@@ -539,7 +543,7 @@ static void gone(void)
 	CHECK(images_find(c.images, (uint64_t)(uintptr_t)gone, 100, &code) && code.cfi);
 	CHECK_INT(images_unread(c.images), 0);
 
-	/* Its child's is what was there when it was made. */
+	/* The child gets the mappings at the time of the fork. */
 	REQUIRE(!images_copy(c.images, 100, &copy));
 	REQUIRE(!images_copy(c.images, 99, &late));
 	images_destroy(c.images);
@@ -549,7 +553,7 @@ static void gone(void)
 	CHECK_INT(images_count(late), 0);
 	images_destroy(copy);
 	images_destroy(late);
-	/* Kept for others that may come. */
+	/* The images are kept for other processes. */
 	CHECK(image_store_count(c.store) > 1);
 	proc_maps_deinit(&maps);
 	stop(&c);

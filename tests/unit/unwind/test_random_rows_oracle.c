@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs of call frame information made by chance, well formed, against libdw: the
- * instructions that compilers never emit as well. */
+/* Random but valid programs of call frame information, compared with libdw: also
+ * instructions that compilers never emit. */
 #include "unit/random.h"
 #include "unit/unwind/row_compare.h"
 #include "unit/unwind/image_file.h"
@@ -19,7 +19,7 @@ static unsigned pick(unsigned count)
 	return (unsigned)(random_next(&chance) % count);
 }
 
-/* A number as LEB128, of one byte or two. */
+/* A random LEB128 number of one byte or two. */
 static void put_leb(struct built_section *s, bool is_signed)
 {
 	unsigned value = pick(1 << 14);
@@ -57,7 +57,7 @@ static void put_expression(struct built_section *s)
 	put(s, expressions[i].bytes, expressions[i].size);
 }
 
-/* A program that any reader takes for well formed. */
+/* A program that every reader must accept. */
 static void put_program(struct built_section *s)
 {
 	bool is_expression = false, remembered[4];
@@ -158,7 +158,7 @@ static void put_program(struct built_section *s)
 				    : (const uint8_t[]){0x07, 16, 0},
 			    3);
 			break;
-		default: /* def_cfa, most often by rsp or rbp */
+		default: /* def_cfa, mostly with rsp or rbp */
 			put_number(s, 0x0c, 1);
 			put_number(s, pick(4) ? 6 + pick(2) : pick(ARCH_PC), 1);
 			put_leb(s, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rows of real programs and libraries against libdw's. */
+/* Rows of real programs and libraries, compared with libdw's. */
 #include "unit/unwind/row_compare.h"
 
 #include <glob.h>
@@ -41,7 +41,8 @@ static void libc_and_linker(void)
 	CHECK_INT(compared, 2);
 }
 
-/* What the machine has of large libraries of other compilers and languages. */
+/* Large libraries by other compilers and in other languages, as far as they are
+ * installed. */
 static void large_libraries(void)
 {
 	static const char *const names[] = {
@@ -63,7 +64,7 @@ static void large_libraries(void)
 		found++;
 		globfree(&paths);
 	}
-	/* libm comes with libc. */
+	/* libm is a part of glibc. */
 	CHECK(found > 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The runs of a file's code against the row of each address. */
+/* The runs of a file's code, compared with the row of each address. */
 #include "unwind/rule_runs.h"
 
 #include "check.h"
@@ -30,7 +30,7 @@ static bool has_row(const struct cfi *cfi, uint64_t address)
 	return cfi_find_row(cfi, address, &row) == CFI_FOUND;
 }
 
-/* Does the rule differ within 16 addresses of a row? Then it is none of a run. */
+/* Does the rule differ within 16 addresses of a row? Then it is not in a run. */
 static bool depends_on_pc(const struct cfi *cfi, uint64_t address)
 {
 	struct cfi_row row;
@@ -69,7 +69,7 @@ static void compare_run(const struct cfi *cfi, const struct rule_run *run, uint6
 	}
 }
 
-/* Compare `bytes` of code from `start` on. */
+/* Compares `bytes` bytes of code from `start` on. */
 static void compare_code(const struct cfi *cfi, uint64_t start, uint64_t bytes,
 			 struct compared *ret)
 {
@@ -145,8 +145,8 @@ static void loaded_files(void)
 	CHECK(files >= 3);
 }
 
-/* An entry of .eh_frame made one of .debug_frame (DWARF 5 section 6.4.1): the id of a CIE
- * is all ones, and an FDE has the offset of its CIE. */
+/* Turns an entry of .eh_frame into one of .debug_frame (DWARF 5 section 6.4.1): a CIE's
+ * id is all ones, and an FDE has the offset of its CIE. */
 static void make_debug(struct built_section *s, size_t at, uint32_t id)
 {
 	memcpy(s->bytes + at + 4, &id, sizeof(id));
@@ -162,8 +162,8 @@ static void put_function(struct built_section *s, size_t cie, uint64_t start,
 		sizeof(program));
 }
 
-/* Functions that overlap, in sections of which the second one is asked where the first
- * one has nothing. */
+/* Overlapping functions in two sections. The second section is used where the first one
+ * has nothing. */
 static void overlapping(void)
 {
 	static struct built_section eh, debug;
@@ -195,7 +195,7 @@ static void overlapping(void)
 
 	compare_code(cfi, IMAGE_CODE, BLOCK_BYTES, &compared);
 	CHECK_INT(compared.wrong, 0);
-	/* 0x80 to 0x170 with the inner one's end, and 0x400 to 0x500. */
+	/* 0x80 to 0x170, including the end of the inner function, and 0x400 to 0x500. */
 	printf("%u addresses with a rule\n", compared.with_rule);
 	CHECK(compared.with_rule > 0x100 + 0x90);
 	cfi_close(cfi);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What fits a rule and what does not, at the edges of each field. */
+/* Which rows fit a rule and which do not, at the limits of each field. */
 #include "check.h"
 
 #include "unwind/rules.h"
@@ -44,7 +44,7 @@ static void cfas(void)
 	row.cfa.reg = ARCH_RBX;
 	check_rule(&row, UNWIND_RULE_SLOW);
 
-	/* *(rbp - 8) + addend, as far as a byte of words goes. */
+	/* *(rbp - 8) + addend, up to the range of a byte of words. */
 	row.cfa = EXPRESSION(CFI_VAL_EXPRESSION, 0x76, 0x78, 0x06);
 	check_rule(&row, UNWIND_RULE(UNWIND_BP_DEREF, -8, 0, UNWIND_BP_SAME, 0));
 	row.cfa =
@@ -116,7 +116,7 @@ static void others(void)
 	row.registers[ARCH_SP] = (struct cfi_rule){.how = CFI_OFFSET, .offset = -16};
 	check_rule(&row, UNWIND_RULE_SLOW);
 
-	/* Callee-saved registers are none of a rule's business. */
+	/* A rule does not contain other callee-saved registers. */
 	row = plain();
 	row.registers[ARCH_RBX] = (struct cfi_rule){.how = CFI_VAL_OFFSET, .offset = 3};
 	check_rule(&row, UNWIND_RULE(UNWIND_SP, 32, 0, UNWIND_BP_SAME, 0));
@@ -141,7 +141,7 @@ static void signals(void)
 	row.is_signal_frame = false;
 	check_rule(&row, UNWIND_RULE_SLOW);
 
-	/* An ordinary frame that is marked so: its caller's pc is no return address. */
+	/* A normal frame that is marked so: its caller's pc is not a return address. */
 	row = plain();
 	row.is_signal_frame = true;
 	check_rule(&row, UNWIND_RULE_SLOW);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The code that comes back from another stack: that of Go's runtime.asmcgocall as
- * assembled by several releases, and code that is nearly the same. */
+/* Code that comes back from another stack: Go's runtime.asmcgocall as assembled by
+ * several releases, and similar code that is not. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void releases(void)
 {
 	/* Go 1.19, linked to a fixed address. */
 	CHECK_INT(RULE(GET_SP SET_G RETURN), SWITCH(48));
-	/* Position-independent; mov $-8, %rcx, or mov ...(%rip), %rcx before. */
+	/* Position-independent: mov $-8, %rcx, or mov ...(%rip), %rcx before it. */
 	CHECK_INT(RULE("\x48\xc7\xc1\xf8\xff\xff\xff" GET_SP SET_G_RCX RETURN),
 		  SWITCH(48));
 	CHECK_INT(RULE("\x48\x8b\x0d\x12\x34\x56\x00" GET_SP SET_G_RCX RETURN),
@@ -41,7 +41,7 @@ static void releases(void)
 	CHECK_INT(RULE("\x4c\x8b\x4c\x24\x30\x4d\x8b\x51\x08\x4c\x2b\x54\x24\x28"
 		       "\x64\x4c\x89\x0c\x25\xf8\xff\xff\xff\x4c\x89\xd4\xc3"),
 		  SWITCH(48));
-	/* On the thread's stack already: mov 40(%rsp), %rsi. */
+	/* Already on the thread's stack: mov 40(%rsp), %rsi. */
 	CHECK_INT(RULE("\x48\x8b\x74\x24\x28" RETURN), DEREF(40));
 	/* asmcgocall_no_g: mov 8(%rsp), %rdx; mov %rdx, %rsp; ret */
 	CHECK_INT(RULE("\x48\x8b\x54\x24\x08\x48\x89\xd4\xc3"), DEREF(8));
@@ -49,29 +49,29 @@ static void releases(void)
 
 static void others(void)
 {
-	/* The distance is not beside g. */
+	/* The depth is not next to g. */
 	CHECK_INT(RULE("\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08\x48\x2b\x74\x24\x20" SET_G
 			       RETURN),
 		  UNWIND_NONE);
-	/* It is not the end of the stack that is read. */
+	/* Another field than the end of the stack is read. */
 	CHECK_INT(RULE("\x48\x8b\x7c\x24\x30\x48\x8b\x77\x10\x48\x2b\x74\x24\x28" SET_G
 			       RETURN),
 		  UNWIND_NONE);
-	/* The end is read from elsewhere: mov 8(%rdx), %rsi. */
+	/* The end is read from another struct: mov 8(%rdx), %rsi. */
 	CHECK_INT(RULE("\x48\x8b\x7c\x24\x30\x48\x8b\x72\x08\x48\x2b\x74\x24\x28" SET_G
 			       RETURN),
 		  UNWIND_NONE);
-	/* Another register becomes the stack pointer; no return; nothing is set. */
+	/* Another register becomes the stack pointer; no return; g is not set. */
 	CHECK_INT(RULE(GET_SP SET_G "\x48\x89\xfc\xc3"), UNWIND_NONE);
 	CHECK_INT(RULE(GET_SP SET_G "\x48\x89\xf4\x90"), UNWIND_NONE);
 	CHECK_INT(RULE(GET_SP RETURN), UNWIND_NONE);
-	/* A frame's end: add $40, %rsp; ret. A load from above: mov 40(%rsp), %rsi; ret.
-	 */
+	/* The end of a normal function: add $40, %rsp; ret. A load: mov 40(%rsp), %rsi;
+	 * ret. */
 	CHECK_INT(RULE("\x48\x83\xc4\x28\xc3"), UNWIND_NONE);
 	CHECK_INT(RULE("\x48\x8b\x74\x24\x28\xc3"), UNWIND_NONE);
 }
 
-/* No byte behind the end is read: valgrind and the sanitizers see it on the heap. */
+/* No byte beyond the end is read: on the heap, sanitizers notice it. */
 static void cut_short(void)
 {
 	static const char code[] = "\x48\xc7\xc1\xf8\xff\xff\xff" GET_SP SET_G_RCX RETURN;
@@ -133,7 +133,7 @@ static void steps(void)
 	CHECK_INT(regs.pc, 0x1234);
 	CHECK_INT(regs.sp, high - 0x38);
 	CHECK_INT(regs.bp, 5);
-	/* Up to the bounds, and no further. */
+	/* Up to the bounds, and not beyond. */
 	CHECK_INT(step(8, g, &regs), EVAL_OK);
 	CHECK_INT(step(0x80, g, &regs), EVAL_OK);
 	CHECK_INT(step(0x88, g, &regs), EVAL_MALFORMED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Walks over stacks made by hand, in an image made by hand: each end, and each odd
+/* Unwinds handmade stacks in a handmade image: each possible end, and each unusual
  * frame. */
 #include "unit/unwind/section.h"
 
@@ -105,7 +105,7 @@ static void walk_from(uint64_t pc, uint64_t bp, bool is_interrupted)
 	walk_stack(&registers, is_interrupted, &stack, find, NULL, &walk);
 }
 
-/* The n-th word of the stack is a return address. */
+/* Makes the n-th word of the stack a return address. */
 static void returns_to(size_t n, uint64_t pc)
 {
 	words[n] = BIAS + pc;
@@ -135,7 +135,7 @@ static void check_pc(size_t i, uint64_t pc, uint64_t rule)
 static void complete(void)
 {
 	start_stack();
-	returns_to(1, PLAIN + 0x100); /* its call is its last instruction */
+	returns_to(1, PLAIN + 0x100); /* the call is its last instruction */
 	returns_to(3, OUTERMOST + 5);
 	walk_from(PLAIN + 0x20, 0x77, false);
 	check_walk(WALK_COMPLETE, 3, false);
@@ -146,13 +146,13 @@ static void complete(void)
 	CHECK_INT(frames[2].sp, STACK + 32);
 	CHECK_INT(frames[2].bp, 0x77);
 
-	/* At an interrupted pc it is the next function's first instruction. */
+	/* As an interrupted pc it is the next function's first instruction. */
 	walk_from(PLAIN + 0x100, 0, true);
 	check_walk(WALK_COMPLETE, 1, false);
 	check_pc(0, PLAIN + 0x100, UNWIND_RULE_END);
 	CHECK(frames[0].is_interrupted);
 
-	/* A return address of 0, and the code at the entry point. */
+	/* A return address of 0, and code at the entry point. */
 	start_stack();
 	walk_from(PLAIN + 1, 0, false);
 	check_walk(WALK_COMPLETE, 1, false);
@@ -165,7 +165,8 @@ static void complete(void)
 static void other_registers(void)
 {
 	start_stack();
-	returns_to(2, BY_RBX + 4); /* of SAVES_RBX, which has saved rbx just below */
+	/* In SAVES_RBX, which has saved rbx in the word below. */
+	returns_to(2, BY_RBX + 4);
 	words[1] = STACK + 6 * 8;
 	returns_to(6, OUTERMOST + 5); /* CFA = rbx + 8 */
 	walk_from(SAVES_RBX + 4, 0, false);
@@ -173,7 +174,7 @@ static void other_registers(void)
 	check_pc(1, BY_RBX + 4, UNWIND_RULE_SLOW);
 	CHECK_INT(frames[2].sp, STACK + 7 * 8);
 
-	/* Without the callee that saved it nobody knows it. */
+	/* Without the callee that saved rbx, it is unknown. */
 	walk_from(BY_RBX + 4, 0, false);
 	check_walk(WALK_NO_REGISTER, 1, false);
 }
@@ -191,30 +192,30 @@ static void without_cfi(void)
 	check_pc(2, UNKNOWN + 8, UNWIND_RULE_FP);
 	CHECK_INT(frames[1].sp, STACK + 10 * 8);
 
-	/* No frame record: below the stack pointer, odd, too far. */
+	/* Not a frame record: below the stack pointer, unaligned, too far away. */
 	walk_from(UNKNOWN, STACK - 8, false);
 	check_walk(WALK_NO_CFI, 1, true);
 	walk_from(UNKNOWN, STACK + 4, false);
 	check_walk(WALK_NO_CFI, 1, true);
 	walk_from(UNKNOWN, STACK + UNWIND_MAX_FRAME_BYTES, false);
 	check_walk(WALK_NO_CFI, 1, true);
-	/* A malformed program is no better, nor is code of no image. */
+	/* The same for a malformed program and for code without an image. */
 	walk_from(MALFORMED + 1, STACK - 8, false);
 	check_walk(WALK_NO_CFI, 1, true);
 	walk_from(sizeof(image) + 5, STACK - 8, false);
 	check_walk(WALK_NO_CFI, 1, true);
-	/* After a frame that was guessed other registers are lost. */
+	/* After a guessed frame other registers are unknown. */
 	returns_to(9, BY_RBX + 4);
 	walk_from(UNKNOWN, STACK + 8 * 8, false);
 	check_walk(WALK_NO_REGISTER, 2, true);
 }
 
-/* What the machine code of functions says. */
+/* Functions whose machine code yields rules. */
 #define GIVES_BACK      0x1900 /* CFA = rsp + 24, bp at CFA - 16 */
 #define TWO_WAYS        0x1a00 /* CFA = rsp + 8 or rsp + 32 */
-#define HALTS           0x1b00 /* it ends the thread */
+#define HALTS           0x1b00 /* ends the thread */
 #define EXITS           0x1c00 /* it never returns */
-#define RETURNS         0x1d00 /* it does, in a way that fits no rule */
+#define RETURNS         0x1d00 /* returns, but fits no rule */
 
 #define RULE_GIVES_BACK UNWIND_RULE(UNWIND_SP, 24, 0, UNWIND_BP_BELOW, -16)
 
@@ -246,7 +247,7 @@ static void walk_with_code(uint64_t pc, uint64_t bp, const struct stack_copy *st
 	walk_stack(&registers, false, stack, find, NULL, &walk);
 }
 
-/* A return address that a call lies before: call rel32, call [rax + 8]. */
+/* Makes a return address with a call before it: call rel32, call [rax + 8]. */
 static uint64_t called_at(uint64_t pc, bool is_indirect)
 {
 	if (is_indirect)
@@ -263,7 +264,7 @@ static void by_code(void)
 	start_stack();
 	words[1] = 0x4321; /* the caller's bp */
 	words[2] = called_at(TWO_WAYS + 16, false);
-	words[3] = BIAS + UNKNOWN + 80; /* no call lies before it */
+	words[3] = BIAS + UNKNOWN + 80; /* no call before it */
 	words[6] = called_at(PLAIN + 0x20, true);
 	words[8] = BIAS + OUTERMOST + 5;
 	walk_with_code(GIVES_BACK + 4, 0x77, &stack);
@@ -274,20 +275,20 @@ static void by_code(void)
 	CHECK_INT(frames[1].bp, 0x4321);
 	CHECK_INT(frames[1].sp, STACK + 24);
 
-	/* The end of a coroutine that nothing has called. */
+	/* The end of a coroutine, which no function has called. */
 	words[2] = BIAS + HALTS + 32;
 	walk_with_code(GIVES_BACK + 4, 0x77, &stack);
 	check_walk(WALK_COMPLETE, 2, true);
 	check_pc(1, HALTS + 32, UNWIND_RULE_END);
 
-	/* No return address: by frame pointer, as before. */
+	/* Not a return address: the frame pointer is used instead. */
 	words[2] = BIAS + UNKNOWN + 80;
 	walk_with_code(GIVES_BACK + 4, 4, &stack);
 	check_walk(WALK_NO_CFI, 1, true);
 	check_pc(0, GIVES_BACK + 4, UNWIND_RULE_FP);
 }
 
-/* A function that never returns, right above the start of a thread. */
+/* A function that never returns, directly above the start of a thread. */
 static void starts(void)
 {
 	const struct stack_copy stack = {STACK, words, sizeof(words), NULL};
@@ -300,13 +301,13 @@ static void starts(void)
 	check_pc(0, EXITS + 8, UNWIND_RULE(UNWIND_SP, 40, 0, UNWIND_BP_UNDEFINED, 0));
 	check_pc(1, HALTS + 64, UNWIND_RULE_END);
 
-	/* Of the program. */
+	/* Above the start of the program. */
 	words[4] = called_at(ENTRY + 22, false);
 	walk_with_code(EXITS + 8, 4, &stack);
 	check_walk(WALK_COMPLETE, 2, true);
 	check_pc(1, ENTRY + 22, UNWIND_RULE_END);
 
-	/* Not of a function that may return: the frames between are missing. */
+	/* Not above a function that may return: frames are missing between them. */
 	walk_with_code(RETURNS + 8, 4, &stack);
 	check_walk(WALK_NO_CFI, 1, true);
 
@@ -317,7 +318,7 @@ static void starts(void)
 	check_walk(WALK_NO_CFI, 1, true);
 }
 
-/* No rule is chosen without the words that it is judged by. */
+/* A rule is not chosen without the words that would confirm it. */
 static void code_without_memory(void)
 {
 	const struct stack_copy other = {STACK + 0x100000, words, sizeof(words), NULL};
@@ -334,7 +335,7 @@ static void signal_frames(void)
 	returns_to(1, TRAMPOLINE);
 	words[2 + UNWIND_SIGNAL_BP / 8] = 0x1234;
 	words[2 + UNWIND_SIGNAL_SP / 8] = STACK + 100 * 8;
-	/* The first instruction of a function: only with its row does this go on. */
+	/* The first instruction of a function: only its own row leads on. */
 	returns_to(2 + UNWIND_SIGNAL_PC / 8, PLAIN);
 	returns_to(101, OUTERMOST + 1);
 	walk_from(PLAIN + 1, 0, false);
@@ -351,7 +352,7 @@ static void signal_frames(void)
 	words[2 + UNWIND_SIGNAL_PC / 8] = 0;
 	walk_from(PLAIN + 1, 0, false);
 	check_walk(WALK_NO_CFI, 2, false);
-	/* Its words are not in the copy. */
+	/* The words are not in the copy. */
 	start_stack();
 	returns_to(1021, TRAMPOLINE);
 	words[0] = STACK + 1022 * 8;
@@ -362,14 +363,14 @@ static void signal_frames(void)
 static void odd_stacks(void)
 {
 	start_stack();
-	/* A frame whose caller is its own caller. */
+	/* A frame that is its own caller. */
 	words[0] = words[8] = STACK + 8 * 8;
 	returns_to(7, CIRCLE + 1);
 	walk_from(CIRCLE + 1, 0, false);
 	CHECK_INT(walk.end, WALK_CORRUPT);
 	CHECK(walk.count < CAPACITY);
 
-	/* Deeper than there is room for. */
+	/* More frames than there is room for. */
 	for (size_t i = 1; i < 1024; i += 2)
 		returns_to(i, PLAIN + 5);
 	walk_from(PLAIN + 5, 0, false);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Walks over copied stacks against libdwfl's. A program without frame pointers
- * (targets/shapes.c) is stepped instruction by instruction; at each the walk must be
- * libdwfl's, frame by frame, and each frame's rule, applied by the probes' step, must
- * lead to the next frame.
+ * Unwinds copied stacks and compares them with libdwfl. A program without frame pointers
+ * (targets/shapes.c) is single-stepped. At each instruction the stack must be libdwfl's,
+ * frame by frame, and each frame's rule, applied by the probes' step, must lead to the
+ * next frame.
  */
 #include "check.h"
 
@@ -25,7 +25,8 @@
 #define STEPS_MAX  6000
 #define FRAMES_MAX 128
 #define PAGE       4096
-/* Some of it below the stack pointer: of an alternate stack, the other may lie there. */
+/* A part is below the stack pointer: with an alternate stack, the other stack may be
+ * there. */
 #define COPY_PAGES  32
 #define PAGES_BELOW 8
 
@@ -43,13 +44,13 @@ struct tracee {
 	struct images *images;
 	Dwfl *dwfl;
 	struct event event;
-	/* What libdwfl found. */
+	/* libdwfl's stack. */
 	uint64_t pcs[FRAMES_MAX];
 	bool interrupted[FRAMES_MAX];
 	size_t count;
 	unsigned walks, frames, rules, slow, approximate, without_rbx, returns,
 		differences;
-	/* Where the frame of the last event returns to. */
+	/* Return address of the frame at the last event. */
 	uint64_t return_pc, return_sp;
 };
 
@@ -155,7 +156,7 @@ static bool word_at(const struct tracee *t, uint64_t address, uint64_t *ret)
 	return stack_copy_read(&t->event.stack, address, 8, ret);
 }
 
-/* True when the rule of a frame leads to the next one. */
+/* Does the rule of a frame lead to the next one? */
 static bool rule_leads_on(struct tracee *t, const struct walk_frame *frame)
 {
 	struct unwind_regs regs = {frame->pc, frame->sp, frame->bp};
@@ -174,7 +175,7 @@ static bool rule_leads_on(struct tracee *t, const struct walk_frame *frame)
 				return false;
 			cfa = unwind_cfa_from(frame->rule, cfa);
 		}
-		/* A saved bp that cannot be read is lost, as an undefined one. */
+		/* A saved bp that cannot be read is unknown, like an undefined one. */
 		if (unwind_bp_saved(frame->rule) &&
 		    !word_at(t, unwind_bp_at(&regs, frame->rule, cfa), &bp))
 			bp = 0;
@@ -201,7 +202,8 @@ static void complain(struct tracee *t, const char *what, const struct walk *walk
 			i < t->count && t->interrupted[i] ? "*" : "");
 }
 
-/* libdwfl's walk as far as it goes. Its flag is set for the trampoline too. */
+/* Is libdwfl's stack, as far as it goes, the beginning of this one? libdwfl sets the flag
+ * for the trampoline, too. */
 static bool is_beginning(const struct tracee *t, const struct walk *walk)
 {
 	if (t->count > walk->count)
@@ -216,7 +218,7 @@ static bool is_beginning(const struct tracee *t, const struct walk *walk)
 	return true;
 }
 
-/* The outer frames are those of the last walk that libdwfl agreed with. */
+/* Are the outer frames those of the last stack that libdwfl confirmed? */
 static bool is_end_of_last(const struct walk *walk, size_t begin)
 {
 	size_t count = walk->count - begin;
@@ -233,9 +235,9 @@ static bool is_end_of_last(const struct walk *walk, size_t begin)
 }
 
 /*
- * libdw does not keep rbx unless it is told to (see test_rows_oracle.c), and then has no
- * CFA for _dl_runtime_resolve, which has it there. At such a frame, which has a slow
- * rule, it may stop; what comes above has been there a moment ago.
+ * libdw treats rbx as not preserved unless the CFI says so (see test_rows_oracle.c). So
+ * it has no CFA for _dl_runtime_resolve, which keeps it in rbx. At such a frame, which
+ * has a slow rule, libdw may stop. The frames above were confirmed a moment ago.
  */
 static bool stopped_for_rbx(const struct tracee *t, const struct walk *walk)
 {
@@ -245,8 +247,8 @@ static bool stopped_for_rbx(const struct tracee *t, const struct walk *walk)
 }
 
 /*
- * Just after a return, which is where the probes are: the pc is a return address, and
- * the walk must be the one that takes it for the next instruction.
+ * Just after a return, as at the probes: the pc is a return address. The stack must be
+ * the same as with this address as the next instruction.
  */
 static void compare_return(struct tracee *t, const struct walk *walk)
 {
@@ -280,7 +282,7 @@ static void compare_walks(struct tracee *t)
 	walk_stack(&t->event.registers, true, &t->event.stack, images_find_then, &then,
 		   &walk);
 	if (walk.is_approximate) {
-		/* Both guess, each in its own way. */
+		/* Both guess, in different ways. */
 		t->approximate++;
 	} else if (!is_beginning(t, &walk) || walk.end != WALK_COMPLETE) {
 		complain(t, "another walk", &walk);
@@ -365,7 +367,7 @@ static void stop(struct tracee *t)
 		;
 }
 
-/* Step the shape to its end, or as far as the time of a test goes. */
+/* Steps the shape to its end, or until the time is over. */
 static void walk_shape(const char *program, const char *shape, unsigned walks_min,
 		       unsigned approximate_percent)
 {
@@ -398,9 +400,9 @@ static void walk_shape(const char *program, const char *shape, unsigned walks_mi
 	stop(&t);
 }
 
-/* Static programs have a few jumps to indirect functions that have no unwind information.
- * A coroutine's outermost pc is the first byte of glibc's __start_context, so that the
- * byte before it belongs to no function. */
+/* Static programs have a few jumps to indirect functions without unwind information. A
+ * coroutine's outermost pc is the first byte of glibc's __start_context, so that the byte
+ * before it belongs to no function. */
 static const struct {
 	const char *name;
 	unsigned walks_min, approximate_percent;

@@ -52,7 +52,7 @@ static void what_is_beyond_is_paid_off_by_rest(void)
 	cpu_meter_begin(&meter);
 	burn(30 * MS);
 	cpu_allowance_charge(&a, &meter);
-	/* 20 ms too many of a tenth, but for the time that has passed meanwhile. */
+	/* 20 ms too many at a tenth, minus the time that has passed. */
 	CHECK(cpu_allowance_is_spent(&a, 0) || clock_now_ns() - begun_ns > 200 * MS);
 	CHECK(!cpu_allowance_is_spent(&a, 30 * MS));
 	rest_ns = cpu_allowance_rest_ns(&a, 5 * MS);
@@ -63,7 +63,7 @@ static void what_is_beyond_is_paid_off_by_rest(void)
 	CHECK_INT(cpu_allowance_rest_ns(&a, 5 * MS), 0);
 }
 
-/* Time on the clock is not what counts. */
+/* Only processor time counts. */
 static void sleep_costs_nothing(void)
 {
 	struct cpu_meter meter;

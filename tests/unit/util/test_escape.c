@@ -19,7 +19,8 @@ static void printable_passes(void)
 	CHECK_ESCAPED(" ~", " ~");
 	CHECK_ESCAPED("\u00a0\u00e9 \u03b1 \u4e2d\u6587 \U0001f600",
 		      "\u00a0\u00e9 \u03b1 \u4e2d\u6587 \U0001f600");
-	/* First and last of each length, and both sides of the surrogates. */
+	/* The first and last character of each length, and both neighbours of the
+	 * surrogates. */
 	CHECK_ESCAPED("\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff",
 		      "\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff");
 }
@@ -29,7 +30,7 @@ static void controls_do_not(void)
 	CHECK_ESCAPED("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m");
 	CHECK_ESCAPED("a\tb\nc\rd\be\a", "a\\x09b\\x0ac\\x0dd\\x08e\\x07");
 	CHECK_ESCAPED("\x01\x1f\x7f", "\\x01\\x1f\\x7f");
-	/* C1: NEL, CSI and the last. */
+	/* C1: NEL, CSI and the last one. */
 	CHECK_ESCAPED("\xc2\x80\xc2\x85\xc2\x9b\xc2\x9f",
 		      "\\xc2\\x80\\xc2\\x85\\xc2\\x9b\\xc2\\x9f");
 }
@@ -40,7 +41,7 @@ static void malformed_does_not(void)
 	CHECK_ESCAPED("a\xff"
 		      "b\xfe",
 		      "a\\xffb\\xfe");
-	/* Overlong: '/', NUL, U+07FF and U+FFFF in one byte too many. */
+	/* Overlong: '/', NUL, U+07FF and U+FFFF with one byte too many. */
 	CHECK_ESCAPED("\xc0\xaf", "\\xc0\\xaf");
 	CHECK_ESCAPED("\xc1\xbf", "\\xc1\\xbf");
 	CHECK_ESCAPED("\xc0\x80", "\\xc0\\x80");
@@ -50,7 +51,7 @@ static void malformed_does_not(void)
 	CHECK_ESCAPED("\xed\xa0\x80", "\\xed\\xa0\\x80");
 	CHECK_ESCAPED("\xed\xbf\xbf", "\\xed\\xbf\\xbf");
 	CHECK_ESCAPED("\xed\xa0\xbd\xed\xb8\x80", "\\xed\\xa0\\xbd\\xed\\xb8\\x80");
-	/* Above U+10FFFF, and lead bytes that never occur. */
+	/* Above U+10FFFF, and lead bytes that are never valid. */
 	CHECK_ESCAPED("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
 	CHECK_ESCAPED("\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80");
 	CHECK_ESCAPED("\xf8\x88\x80\x80\x80", "\\xf8\\x88\\x80\\x80\\x80");
@@ -79,7 +80,7 @@ static void directional_controls_do_not(void)
 	CHECK_ESCAPED("\u200e\u200f", "\\xe2\\x80\\x8e\\xe2\\x80\\x8f");
 	CHECK_ESCAPED("\u2028\u2029", "\\xe2\\x80\\xa8\\xe2\\x80\\xa9");
 	CHECK_ESCAPED("\u061c", "\\xd8\\x9c");
-	/* Their neighbours pass. */
+	/* Their neighbours are not escaped. */
 	CHECK_ESCAPED("\u200d\u2010\u2027\u202f\u2065\u206a\u061b\u061d",
 		      "\u200d\u2010\u2027\u202f\u2065\u206a\u061b\u061d");
 }
@@ -96,7 +97,7 @@ static void bytes_may_hold_nul(void)
 	CHECK_STR(strbuf_text(&out), "[a\\x00b\\xc3]");
 }
 
-/* An independent statement of table 3-7 of the Unicode standard. */
+/* Table 3-7 of the Unicode standard, written down independently. */
 static int passes(uint32_t b0, uint32_t b1, uint32_t b2)
 {
 	uint32_t code = (b0 & 0xf) << 12 | (b1 & 0x3f) << 6 | (b2 & 0x3f);

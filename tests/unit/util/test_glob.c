@@ -17,7 +17,7 @@ static void checks(void)
 	CHECK_STR(wrong, "it is empty");
 	for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
 		wrong = glob_check(right[i]);
-		/* In "[\]" the bracket is one of the set, which has no end. */
+		/* In "[\]" the bracket is in the set, which has no end. */
 		if (!strcmp(right[i], "[\\]"))
 			CHECK(wrong);
 		else if (wrong)
@@ -51,7 +51,7 @@ static void matches(void)
 	CHECK(!glob_match("[b-a]", "a"));
 }
 
-/* As the C library's, over all short patterns and texts of three letters. */
+/* Compared with fnmatch(3) for all short patterns and texts of these letters. */
 static void agrees_with_fnmatch(void)
 {
 	static const char letters[] = "ab*?[]!\\";
@@ -65,7 +65,7 @@ static void agrees_with_fnmatch(void)
 
 		for (size_t i = 0; i < 5; i++, rest /= 8)
 			glob[i] = letters[rest % 8];
-		/* Sets that are never closed are plain text there, and errors here. */
+		/* An unclosed set is plain text in fnmatch(3), and an error here. */
 		if (glob_check(glob))
 			continue;
 		for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -79,7 +79,7 @@ static void agrees_with_fnmatch(void)
 	CHECK(compared > 100000);
 }
 
-/* What takes other matchers for ever. */
+/* Patterns that take other matchers for ever. */
 static void work_is_bounded(void)
 {
 	static char text[20001], glob[2001];

@@ -97,7 +97,7 @@ static void check_range(uint64_t first, uint64_t step, uint64_t n)
 	}
 	CHECK_INT(seen, n);
 	CHECK_INT(sum, n * (n - 1) / 2);
-	/* What foreach wrote is in the map. */
+	/* Values written in a foreach loop are in the map. */
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t value;
 
@@ -113,7 +113,7 @@ static void holds_many(void)
 	check_range(1, UINT64_C(1) << 40, 100000);
 }
 
-/* The longest run of used slots: what the worst lookup walks. */
+/* The longest run of used slots: the length of the worst lookup. */
 static size_t longest_run(const struct hashmap *map)
 {
 	size_t run = 0, longest = 0;
@@ -125,8 +125,8 @@ static size_t longest_run(const struct hashmap *map)
 	return longest;
 }
 
-/* Keys that are alike in their low, middle or high bits, as addresses and as somebody
- * would choose them who knows that the table is a power of two. */
+/* Keys that have the same low, middle or high bits: like addresses, and like keys chosen
+ * by an attacker who knows that the table size is a power of two. */
 static void regular_keys_spread(void)
 {
 	for (unsigned shift = 0; shift <= 48; shift += 4) {
@@ -140,8 +140,8 @@ static void regular_keys_spread(void)
 	}
 }
 
-/* Keys made to differ, after the first step of the hash, in their highest bits alone,
- * which no multiplication brings down: under every seed. */
+/* Keys that differ only in their highest bits after the first step of the hash.
+ * Multiplication never moves these bits down. Tested with every seed. */
 static void chosen_keys_spread(void)
 {
 	for (unsigned bits = 8; bits <= 13; bits++) {
@@ -159,7 +159,7 @@ static void chosen_keys_spread(void)
 	}
 }
 
-/* Keys that collide under one seed (found by trying) do not under another. */
+/* Keys that collide with one seed (found by trying) do not with another. */
 static void seed_decides_who_collides(void)
 {
 	enum {
@@ -177,7 +177,7 @@ static void seed_decides_who_collides(void)
 	REQUIRE(hashmap_reserve(&probe, BUCKETS / 2));
 	REQUIRE(same.cap == BUCKETS);
 	while (same.len < WANTED) {
-		/* A lone key of an empty table shows its home slot. */
+		/* A single key in an empty table shows its home slot. */
 		REQUIRE(hashmap_put(&probe, ++key, 0));
 
 		struct hashmap_slot *slot = hashmap_next(&probe, NULL);
@@ -240,7 +240,7 @@ static void hopeless_reserve_changes_nothing(void)
 	CHECK(hashmap_get(&map, 1, NULL));
 }
 
-/* Memory runs out under a put: it says so and the map is as it was. */
+/* Memory runs out in a put: it fails, and the map is unchanged. */
 static void put_reports_out_of_memory(void)
 {
 #ifndef UNDER_ASAN

@@ -4,7 +4,7 @@
 #include "util/cleanup.h"
 #include "util/nearest.h"
 
-/* What is said of `wanted` when there are `names`, which NULL ends. */
+/* Checks the text about `wanted` if these are the `names`. The last one is NULL. */
 static void check(const char *wanted, const char *const names[], const char *want)
 {
 	struct nearest nearest = {.wanted = wanted};
@@ -24,19 +24,19 @@ static void slips(void)
 	CHECK_NEAREST("mallok", ": the nearest are malloc, valloc", "malloc", "valloc",
 		      "free", "printf");
 	CHECK_NEAREST("fre", ": the nearest is free", "malloc", "free");
-	/* Neighbours that are swapped are one slip. */
+	/* Two swapped neighbours count as one error. */
 	CHECK_NEAREST("amlloc", ": the nearest is malloc", "malloc", "abcdef");
 	CHECK_INT(nearest_distance("amlloc", 6, "malloc", 6), 1);
 	CHECK_INT(nearest_distance("amlolc", 6, "malloc", 6), 2);
 	CHECK_INT(nearest_distance("", 0, "malloc", 6), 6);
 	CHECK_INT(nearest_distance("kitten", 6, "sitting", 7), 3);
-	/* The same name twice is one. */
+	/* Duplicates are listed once. */
 	CHECK_NEAREST("mallok", ": the nearest is malloc", "malloc", "malloc");
 	CHECK_NEAREST("x", "", "y", "abc", "");
 	CHECK_NEAREST("", "", "a", "b");
 }
 
-/* Nearest first, however they come; no more than three. */
+/* The nearest first, in whichever order they are given; at most three. */
 static void order(void)
 {
 	CHECK_NEAREST("abcdefgh", ": the nearest are abcdefgx, abcdefgh1, abcdefxx",

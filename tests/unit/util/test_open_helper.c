@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The child that opens files answers as the system calls do, and when it is gone they are
- * made here. live.stop has file systems that do not answer. */
+/* The child that opens files gives the same answers as the system calls. When it has
+ * ended, memtrace makes the calls itself. For file systems that do not answer see
+ * live.stop. */
 #include "check.h"
 
 #include <dirent.h>
@@ -19,7 +20,7 @@
 #include "util/open_helper.h"
 #include "util/regular_file.h"
 
-/* A file system without a block device, of which the child is asked. */
+/* A file system without a block device: the child opens files on it. */
 static char dir[] = "/dev/shm/memtrace-opener-XXXXXX";
 static char file[64], link_name[64];
 
@@ -42,7 +43,7 @@ static void remove_files(void)
 	rmdir(dir);
 }
 
-/* The same with and without a child. */
+/* The answers must be the same with and without a child. */
 static void check_answers(void)
 {
 	_cleanup_(closep) int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -95,7 +96,7 @@ static void answers_with_a_child(void)
 	open_helper_stop();
 }
 
-/* A path that the kernel does not know yet is the child's to look up. */
+/* The child looks up paths that the kernel has not cached. */
 static void looks_up_new_paths(void)
 {
 	start();
@@ -110,7 +111,7 @@ static void looks_up_new_paths(void)
 	open_helper_stop();
 }
 
-/* No descriptor is left for the answer. */
+/* There is no descriptor for the answer. */
 static void says_that_descriptors_ran_out(void)
 {
 	_cleanup_(closep) int place = open("/dev/shm", O_PATH | O_CLOEXEC);
@@ -127,7 +128,7 @@ static void says_that_descriptors_ran_out(void)
 	REQUIRE(!setrlimit(RLIMIT_NOFILE, &before));
 	CHECK_INT(fd, -1);
 	CHECK_INT(err, EMFILE);
-	/* The next one is answered again. */
+	/* The next request works again. */
 	fd = open_helper_reopen(place, O_DIRECTORY);
 	CHECK(fd >= 0);
 	closep(&fd);
@@ -146,7 +147,7 @@ static int only_child(void)
 	return child;
 }
 
-/* A process that nobody has looked at: the kernel has to look up its files. */
+/* A new process: the kernel has not cached its files in /proc. */
 static pid_t fresh_process(void)
 {
 	pid_t pid = fork();
@@ -179,7 +180,7 @@ static void check_fresh_path(void)
 
 static void outlives_its_child(void)
 {
-	/* Each kind of call is the first one that finds out. */
+	/* Each kind of call may be the first one that notices the end of the child. */
 	for (int first = 0; first < 4; first++) {
 		_cleanup_(closep) int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		_cleanup_(closep) int link = place_find(root, "/link", O_NOFOLLOW);
@@ -204,7 +205,7 @@ static void outlives_its_child(void)
 	}
 }
 
-/* The child has no room for the descriptor that comes with a question. */
+/* The child has no descriptor for the one that comes with a request. */
 static void the_child_runs_out_of_descriptors(void)
 {
 	_cleanup_(closep) int place = open(dir, O_PATH | O_CLOEXEC);
@@ -227,7 +228,7 @@ static void the_child_runs_out_of_descriptors(void)
 	open_helper_stop();
 }
 
-/* Ctrl-C in a terminal goes to the child, too. */
+/* Ctrl-C in a terminal is sent to the child, too. */
 static void signals_do_not_end_the_child(void)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1};
@@ -252,7 +253,7 @@ static void the_child_has_no_files_of_ours(void)
 
 	start();
 	check_answers();
-	/* It closes what came with a question after it has answered. */
+	/* The child closes the request's descriptor after it has answered. */
 	usleep(100000);
 	snprintf(path, sizeof(path), "/proc/%d/fd", only_child());
 	_cleanup_(closedirp) DIR *fds = opendir(path);
@@ -267,7 +268,7 @@ static void the_child_has_no_files_of_ours(void)
 		CHECK(n <= 0 || !strcmp(target, "/dev/null") ||
 		      !strncmp(target, "socket:", 7));
 	}
-	/* Three standard ones, and seven to be asked by. */
+	/* Three standard descriptors, and seven for requests. */
 	CHECK_INT(count, 10);
 	open_helper_stop();
 }
@@ -283,14 +284,14 @@ static void hear(const char *path)
 	snprintf(warned_of, sizeof(warned_of), "%s", path);
 }
 
-/* A child that does not answer: as with a file system that does not. */
+/* A child that does not answer: like one whose file system does not. */
 static int start_stopped(void)
 {
 	_cleanup_(closep) int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	REQUIRE(!open_helper_start(&(const struct open_helper_options){NULL, hear}));
 	warnings = 0;
-	/* It serves. */
+	/* The child works. */
 	REQUIRE(open_helper_system(root));
 	REQUIRE(!kill(only_child(), SIGSTOP));
 	return only_child();
@@ -301,8 +302,8 @@ static double since_s(uint64_t begin_ns)
 	return (double)(clock_now_ns() - begin_ns) / 1e9;
 }
 
-/* One call waits, others of that file system do not, those of /proc are not asked of the
- * child. Once there is an answer all is as before. */
+/* One call waits. Later calls on that file system do not, and calls on /proc do not use
+ * the child. After the answer everything works again. */
 static void gives_up_a_file_system(void)
 {
 	_cleanup_(closep) int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -338,7 +339,7 @@ static void gives_up_a_file_system(void)
 	open_helper_stop();
 }
 
-/* The file system of a path is that of the last directory that is known. */
+/* The file system of a path is that of its last directory which is known. */
 static void gives_up_by_paths(void)
 {
 	uint64_t begin_ns;
@@ -371,7 +372,8 @@ static void waits_less_in_a_hurry(void)
 	open_helper_stop();
 }
 
-/* Also one that waits, and does not notice that its sockets are closed. */
+/* The child ends with its parent, even while it waits and does not notice that its
+ * sockets are closed. */
 static void ends_with_its_parent(void)
 {
 	int ends[2], child = 0;

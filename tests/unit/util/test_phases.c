@@ -18,8 +18,8 @@ static void adds_up(void)
 	CHECK_STR(strbuf_text(&text), "0.231 s: planning 12 ms, compiling 219 ms");
 }
 
-/* Half a millisecond in each of two phases: the sum is that of the times, not of what is
- * printed. */
+/* Half a millisecond in each of two phases: the sum is made of the times, not of the
+ * printed numbers. */
 static void rounds(void)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};

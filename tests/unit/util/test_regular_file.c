@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Only regular files are opened, by whatever name. */
+/* Only regular files are opened, whatever their names are. */
 #include "check.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static void nothing_else_is(void)
 	errno = 0;
 	CHECK_INT(regular_file_open(path), -1);
 	CHECK_INT(errno, ENODEV);
-	/* Who waits for a reader goes on waiting. */
+	/* A writer that waits for a reader still waits. */
 	CHECK_INT(open(path, O_WRONLY | O_NONBLOCK), -1);
 	unlink(path);
 	CHECK_INT(regular_file_open("/dev/null"), -1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The examples of FIPS 180-2, appendix B, and what sha256sum says of each length around
- * those at which a block more is needed. */
+/* The examples of FIPS 180-2, appendix B, and sha256sum's output for lengths around those
+ * that need one more block. */
 #include "check.h"
 
 #include "util/sha256.h"

@@ -7,7 +7,7 @@
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 
-/* With AddressSanitizer too a hopeless allocation shall return NULL. */
+/* With AddressSanitizer, too, an impossible allocation must return NULL. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -44,7 +44,7 @@ static void appends(void)
 	CHECK(!buf.failed);
 }
 
-/* Every length around each growth, so that the NUL always has its place. */
+/* Each length around each reallocation: there must always be room for the NUL. */
 static void grows_byte_by_byte(void)
 {
 	_cleanup_(strbuf_deinit) struct strbuf buf = {0};
@@ -138,7 +138,7 @@ static void out_of_memory_sticks(void)
 	CHECK(!strbuf_steal(&buf));
 	CHECK(!buf.failed && !buf.data);
 
-	/* No overflow in the arithmetic either. */
+	/* The size calculation must not overflow. */
 	strbuf_append(&buf, "kept");
 	CHECK(!strbuf_reserve(&buf, SIZE_MAX));
 	CHECK(buf.failed);

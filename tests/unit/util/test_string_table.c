@@ -37,7 +37,7 @@ static void takes_over_bytes(void)
 
 	REQUIRE(copy);
 	memcpy(copy, bytes, sizeof(bytes));
-	/* The last has no end. */
+	/* The last string has no NUL. */
 	CHECK(!string_table_take(&table, copy, sizeof(bytes) - 1));
 	CHECK(!table.bytes.data);
 	REQUIRE(string_table_take(&table, copy, sizeof(bytes)));

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "util/units.h"
 
-/* A value that no test expects: shows that a refusal leaves *ret alone. */
+/* A value that no test expects: it shows that a refusal does not change *ret. */
 #define UNTOUCHED UINT64_C(0xdeadbeef)
 
 struct parsed {
@@ -170,7 +170,7 @@ static void parses_durations(void)
 			CHECK_FAIL("'%s' gave %" PRIu64, bad[i], got);
 		CHECK(got == UNTOUCHED);
 	}
-	/* The default unit is for plain numbers only. */
+	/* The default unit is only for numbers without a unit. */
 	CHECK(units_parse_duration("500", UNITS_NS_PER_MS, &got));
 	CHECK_INT(got, 500000000);
 	CHECK(units_parse_duration("2s", UNITS_NS_PER_MS, &got));
@@ -214,7 +214,7 @@ static void formats_bytes(void)
 	CHECK_STR(units_format_bytes(12897485).s, "12.3 MiB");
 	CHECK_STR(units_format_bytes(1075).s, "1.0 KiB");
 	CHECK_STR(units_format_bytes(1076).s, "1.1 KiB");
-	/* 1023.9 and what rounds into the next unit. */
+	/* 1023.9 KiB, and a value that is rounded up to the next unit. */
 	CHECK_STR(units_format_bytes(1048473).s, "1023.9 KiB");
 	CHECK_STR(units_format_bytes(1048575).s, "1.0 MiB");
 	CHECK_STR(units_format_bytes(UINT64_C(1) << 30).s, "1.0 GiB");
@@ -286,7 +286,7 @@ static void formats_times(void)
 	CHECK_STR(units_format_time(0, UNITS_DATE).s, "1970-01-01 00:00:00 +0000");
 	CHECK_STR(units_format_time(1767323045999999999, UNITS_DATE).s,
 		  "2026-01-02 03:04:05 +0000");
-	/* The last that there is. */
+	/* The last representable time. */
 	CHECK_STR(units_format_time(UINT64_MAX, "%Y").s, "2554");
 	REQUIRE(!setenv("TZ", "XXX-5:30", 1));
 	tzset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program of a few functions, built in two odd ways: statically, and with its unwind
- * information in .debug_frame alone. */
+/* A small program that is built in two unusual ways: statically, and with its unwind
+ * information only in .debug_frame. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

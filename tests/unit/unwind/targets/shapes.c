@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks of many shapes: shapes NAME. The thread that makes the shape lets the parent
- * process trace it, stops itself before and after, and does in between what is hard to
- * unwind. Built without frame pointers.
+ * Makes the stack shape NAME: shapes NAME. The thread lets its parent process trace it,
+ * stops itself before and after, and runs code between that is hard to unwind. Built
+ * without frame pointers.
  */
 #include <alloca.h>
 #include <math.h>
@@ -29,7 +29,7 @@ NOINLINE static unsigned leaf(unsigned n)
 	return sink += n * 2654435761u;
 }
 
-/* Its frame is as large as it is asked for: the compiler needs rbp. */
+/* The size of the frame depends on `n`: the compiler needs rbp. */
 NOINLINE static unsigned sized(unsigned n)
 {
 	unsigned *p = alloca(n * 4 + 16);
@@ -38,7 +38,8 @@ NOINLINE static unsigned sized(unsigned n)
 	return leaf(p[n]) + n;
 }
 
-/* A frame that is aligned more than the stack is, and sized too: the CFA is in memory. */
+/* A frame with a larger alignment than the stack, and a variable size: the CFA is in
+ * memory. */
 NOINLINE static unsigned aligned(unsigned n, double x)
 {
 	_Alignas(64) volatile unsigned line[16];
@@ -49,7 +50,7 @@ NOINLINE static unsigned aligned(unsigned n, double x)
 	return p[n] + sized(n) + (unsigned)x;
 }
 
-/* As code for MMX and old callers is built. */
+/* As code for MMX and for old callers is built. */
 __attribute__((force_align_arg_pointer, noinline)) static unsigned
 realigned(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f,
 	  unsigned g)
@@ -59,7 +60,7 @@ realigned(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f
 	return leaf(line[a % 8]) + sized(line[b % 8] % 16);
 }
 
-/* Many registers to keep. */
+/* Saves many registers. */
 NOINLINE static unsigned busy(unsigned a, unsigned b, unsigned c, unsigned d)
 {
 	unsigned e = leaf(a), f = leaf(b), g = leaf(c), h = leaf(d);
@@ -114,7 +115,7 @@ NOINLINE static void signals(void)
 
 NOINLINE static void other_stack(void)
 {
-	/* Here, so that one piece of memory holds both stacks. */
+	/* On this stack, so that one copy of memory contains both stacks. */
 	static const size_t size = 16384;
 	stack_t stack = {.ss_sp = alloca(size), .ss_size = size};
 
@@ -125,7 +126,7 @@ NOINLINE static void other_stack(void)
 	sigaltstack(&stack, NULL);
 }
 
-/* Its first calls of libc go through the dynamic linker. */
+/* The first calls of libc functions go through the dynamic linker. */
 static void library(void)
 {
 	char text[64];
