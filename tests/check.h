@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole test framework: checks that print what failed and where, and a count that
- * becomes the exit status. A test program is a list of static functions and
+ * The whole test framework: checks that print what failed and where, and a counter of
+ * failures, which determines the exit status. A test program is a list of static
+ * functions and
  *
- *     int main(void)
- *     {
- *             RUN(units_parse);
- *             return check_done();
- *     }
+ *    int main(void)
+ *    {
+ *            RUN(units_parse);
+ *            return check_done();
+ *    }
  *
- * Exit status 77 (check_skip) means: cannot run on this machine; ctest counts it.
+ * Exit status 77 (check_skip()) means that the test cannot run on this machine. ctest
+ * counts it as skipped.
  */
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
@@ -25,7 +27,7 @@ struct check_state {
 	unsigned checks, failures;
 };
 
-/* One for all files of a test program. */
+/* Shared by all files of a test program. */
 __attribute__((weak)) struct check_state check_state;
 
 #define CHECK_FAIL(...)                                                                  \
@@ -60,7 +62,7 @@ __attribute__((weak)) struct check_state check_state;
 				   got_ ? got_ : "(null)", want_);                       \
 	} while (0)
 
-/* `haystack` contains `needle`. */
+/* Checks that `haystack` contains `needle`. */
 #define CHECK_CONTAINS(haystack, needle)                                                 \
 	do {                                                                             \
 		check_state.checks++;                                                    \
@@ -70,7 +72,8 @@ __attribute__((weak)) struct check_state check_state;
 				   hay_ ? hay_ : "(null)");                              \
 	} while (0)
 
-/* For what the rest of a test cannot do without: ends the program when it fails. */
+/* Ends the program if `cond` is false. For conditions without which the test cannot go
+ * on. */
 #define REQUIRE(cond)                                                                    \
 	do {                                                                             \
 		check_state.checks++;                                                    \
@@ -88,7 +91,7 @@ static inline double check_now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* What a library of tests checks after each test; NULL: nothing. */
+/* A library of tests may define this: called after each test of RUN. */
 void check_after_test(const char *test) __attribute__((weak));
 
 #define RUN(test)                                                                        \
@@ -107,28 +110,30 @@ void check_after_test(const char *test) __attribute__((weak));
 static inline int check_done(void)
 {
 	printf("%u checks, %u failures\n", check_state.checks, check_state.failures);
-	/* A test program that checked nothing has not passed. */
+	/* A test program without any check fails. */
 	return check_state.failures || !check_state.checks ? 1 : 0;
 }
 
-/* The test cannot run on this machine, as a package or a privilege is missing. Where all
- * is there (scripts/test sets MEMTRACE_TEST_ALL) this is a failure. */
+/* Skips the program: a package or a privilege is missing on this machine. If
+ * MEMTRACE_TEST_ALL is set (by scripts/test), everything should be there, and this is a
+ * failure. */
 static inline void check_skip(const char *why)
 {
 	printf("SKIPPED: %s\n", why);
 	exit(getenv("MEMTRACE_TEST_ALL") ? 1 : 77);
 }
 
-/* The test has nothing to look at, as other releases' packages cannot be had here. */
+/* Skips the program: it needs packages of other releases, which are not available
+ * here. */
 static inline void check_leave_out(const char *why)
 {
 	printf("SKIPPED: %s\n", why);
 	exit(77);
 }
 
-/* A part of the test cannot run on this machine, while the others can. As with
- * check_skip() this is a failure where all is there. The arguments are those of
- * printf(3), with a literal format. */
+/* Skips a part of a test that cannot run on this machine. Like check_skip(), this is a
+ * failure if MEMTRACE_TEST_ALL is set. The arguments are those of printf(3), with a
+ * literal format. */
 #define CHECK_SKIP_PART(...)                                                             \
 	do {                                                                             \
 		check_say_part("SKIPPED", __VA_ARGS__);                                  \
@@ -136,10 +141,10 @@ static inline void check_leave_out(const char *why)
 			CHECK_FAIL("a part was skipped: " __VA_ARGS__);                  \
 	} while (0)
 
-/* A part of the test has nothing to look at on this kernel, whatever is installed. */
+/* Skips a part of a test that does not apply to this kernel. */
 #define CHECK_NOT_FOR_KERNEL(...) check_say_part("NOT FOR THIS KERNEL", __VA_ARGS__)
 
-/* A part of the test has nothing to look at, as with check_leave_out(). */
+/* Skips a part of a test, like check_leave_out(). */
 #define CHECK_LEAVE_OUT_PART(...) check_say_part("LEFT OUT", __VA_ARGS__)
 
 __attribute__((format(printf, 2, 3))) static inline void
@@ -154,7 +159,7 @@ check_say_part(const char *kind, const char *format, ...)
 	va_end(args);
 }
 
-/* Processor time of the test so far, seconds: a busy machine does not add to it. */
+/* Processor time of the test so far, seconds. A busy machine does not increase it. */
 static inline double check_cpu_s(void)
 {
 	struct timespec t;

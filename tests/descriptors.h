@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many files a process has open. */
+/* Counts the open files of a process. */
 #ifndef DESCRIPTORS_H
 #define DESCRIPTORS_H
 
@@ -8,8 +8,8 @@
 
 #include "check.h"
 
-/* The entries of /proc/PID/fd, with "." and ".."; of the test itself also the one by
- * which they are read. To be compared with an earlier count. */
+/* The number of entries of /proc/PID/fd, including "." and "..", and for this process the
+ * directory's own descriptor. Only for comparison with an earlier count. */
 static inline unsigned count_descriptors(int pid)
 {
 	unsigned count = 0;

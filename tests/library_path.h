@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared libraries of this machine, for live tests and the bench. */
+/* Shared libraries of this machine, for live tests and benchmarks. */
 #ifndef LIBRARY_PATH_H
 #define LIBRARY_PATH_H
 
@@ -13,7 +13,7 @@
 #define LIBRARY_FOLDER "/usr/lib/aarch64-linux-gnu/"
 #endif
 
-/* The path of the library with this base name, owned; NULL when it is not installed. */
+/* The path of the library with this base name, owned. NULL if it is not installed. */
 static inline char *library_path(const char *name)
 {
 	char *path;

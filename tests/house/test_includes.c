@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Includes run one way, as src/CMakeLists.txt links: each room's files name only rooms
- * that lie below it. And <bcc/...> is seen in bpf/ and symbol/bcc.c alone. */
+/* Includes follow the order of src/CMakeLists.txt: the files of a folder include only
+ * folders below it. <bcc/...> is included only in bpf/ and symbol/bcc.c. */
 #include "check.h"
 
 #include <dirent.h>
@@ -10,7 +10,7 @@
 
 static const struct room {
 	const char *name;
-	const char *below[MAX_BELOW]; /* closed under "below" */
+	const char *below[MAX_BELOW]; /* transitive: includes the folders below these */
 } rooms[] = {
 	{"util", {NULL}},
 	{"snapshot", {"util"}},
@@ -49,7 +49,7 @@ static bool is_room(const char *name)
 	return false;
 }
 
-/* The number of include lines that were judged. */
+/* Returns the number of checked include lines. */
 static unsigned check_file(const struct room *room, const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -66,7 +66,7 @@ static unsigned check_file(const struct room *room, const char *path)
 			judged++;
 			CHECK(bcc_room);
 		}
-		/* abi.h of probes/ has no room in its name; bpf/ alone may see it. */
+		/* abi.h of probes/ is included without a folder, by bpf/ only. */
 		if (!strncmp(line, "#include \"abi.h\"", 16)) {
 			judged++;
 			CHECK(!strcmp(room->name, "bpf"));
@@ -106,11 +106,11 @@ static void includes_run_one_way(void)
 		}
 		closedir(dir);
 	}
-	/* The test would be blind if it found nothing to judge. */
+	/* Checks that the test has found include lines. */
 	CHECK(judged > 100);
 }
 
-/* A folder that no rule covers would be free of rules. */
+/* A folder without a rule would not be checked. */
 static void every_folder_is_a_room(void)
 {
 	DIR *dir = opendir(SOURCE_DIR "/src");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Paths that a target chooses are followed in util/regular_file.c alone (place_find()).
- * Every other file of src/ that opens or looks at paths is listed here, with whose paths
- * they are. */
+/* Only util/regular_file.c (place_find()) follows paths that a target chooses. All other
+ * files of src/ that open or inspect paths are listed here, with whose paths these
+ * are. */
 #include "check.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 
 static const struct opener {
 	const char *file;
-	unsigned lines; /* that have such calls */
+	unsigned lines; /* number of lines with such calls */
 	const char *paths;
 } openers[] = {
 	{"bpf/attach_hold.c", 1, "/proc/self/fd/N of a file that is held"},
@@ -122,13 +122,13 @@ static const char *const calls[] = {
 	"living_open",
 };
 
-/* The same calls by syscall(2): what the names of their numbers begin with. */
+/* The same calls by syscall(2): prefixes of their numbers' names. */
 static const char *const numbers[] = {
 	"SYS_open",  "SYS_stat",    "SYS_exec",     "SYS_readlink",
 	"SYS_mount", "SYS_faccess", "SYS_truncate", "SYS_name_to_handle",
 };
 
-/* Does the line call one of them? Not where it is a part of another word. */
+/* Does the line contain such a call? Parts of longer words do not count. */
 static bool has_call(const char *line)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
@@ -156,7 +156,7 @@ static unsigned lines_that_open(const char *path)
 	while (fgets(line, sizeof(line), f)) {
 		const char *text = line + strspn(line, " \t");
 
-		/* No code, or the definition of the function itself. */
+		/* Skip comments. */
 		if (*text != '*' && strncmp(text, "/*", 2) != 0 && has_call(text))
 			found++;
 	}

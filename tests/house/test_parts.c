@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A part of a test that is skipped fails the test where all is installed
- * (MEMTRACE_TEST_ALL), and every test says so by the macros of check.h. */
+/* If a part of a test is skipped although all is installed (MEMTRACE_TEST_ALL), the test
+ * fails. Every test reports skipped parts by the macros of check.h. */
 #include "check.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@ static void not_for_the_kernel(void)
 	CHECK_NOT_FOR_KERNEL("no %s", "FUSE");
 }
 
-/* The failures that the part counts, in a process of its own. */
+/* The number of failures that the part counts, in a separate process. */
 static int failures_of(void (*part)(void), bool has_all)
 {
 	int status;
@@ -65,7 +65,7 @@ static bool says_it_itself(const char *path)
 	while (fgets(line, sizeof(line), f)) {
 		const char *text = strstr(line, "printf(\"");
 
-		/* A word that a test prints for a part that it does not run. */
+		/* A test must not print these words itself. */
 		found |= text && (strstr(text, "SKIP") || strstr(text, "not installed"));
 	}
 	fclose(f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What code of the probes finds when it is compiled for the host, to be tested there. */
+/* Definitions for code of the probes that is compiled for the host, to be tested. */
 #ifndef TESTS_PROBES_HOST_H
 #define TESTS_PROBES_HOST_H
 
@@ -7,7 +7,7 @@
 
 #include "abi.h"
 
-/* It is for another compiler, and only a part of it is used in a test. */
+/* The code is for another compiler, and a test uses only a part of it. */
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"

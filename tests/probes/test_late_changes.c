@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Changes of the tables around a reading that begins: the probes' own code (live.c,
- * account.c), compiled for the host. Its maps are tables of this test, and a reading
- * begins between two of its look-ups. Whatever the reading may have passed by is in the
- * journal, counted as late, or marked as half made.
+ * Changes of the tables while a reading begins. Tests the probes' own code (live.c,
+ * account.c), compiled for the host. The maps are tables of this test, and a reading
+ * begins between two lookups. Each change that the reading may have missed must be in the
+ * journal, counted as late, or marked as incomplete.
  */
 #include "check.h"
 
@@ -33,10 +33,10 @@ static struct {
 	struct abi_live_bucket live[LIVE_BUCKETS];
 	struct abi_journal journal[4];
 	struct abi_pending pending;
-	unsigned lookups;   /* of buckets so far */
-	unsigned begins_at; /* the number of the one at which a reading begins; 0: none */
-	bool met_half_made; /* that reading met the pending call so */
-	bool met_block;     /* or the block that it may put back */
+	unsigned lookups;   /* bucket lookups so far */
+	unsigned begins_at; /* number of the lookup at which a reading begins; 0: none */
+	bool met_half_made; /* that reading saw the pending call incomplete */
+	bool met_block;     /* that reading saw the block that the call may put back */
 } host;
 
 static struct abi_live_bucket *live_lookup(const u32 *at)
@@ -110,7 +110,8 @@ static const struct {
 
 static struct tracee tracee = {.ctl = &host.control};
 
-/* With the block in the table, or without; a reading begins at that look-up. */
+/* Starts a test, with or without the block in the table. A reading begins at the lookup
+ * `begins_at`. */
 static void begin(bool has_block, unsigned begins_at)
 {
 	const struct abi_block block = {.size_bytes = 64};
@@ -175,7 +176,7 @@ static void a_reading_begins_meanwhile(void)
 	CHECK_INT(entries(), 0);
 }
 
-/* The entry is for the reading before. */
+/* The entry belongs to the previous reading. */
 static void another_reading_begins_meanwhile(void)
 {
 	begin(true, 1);
@@ -188,7 +189,7 @@ static void another_reading_begins_meanwhile(void)
 	CHECK_INT(host.control.late_changes, 1);
 }
 
-/* It ends meanwhile: whoever reads next waits for nobody. */
+/* The reading ends in the meantime: the next one need not wait. */
 static void a_reading_that_is_over(void)
 {
 	begin(true, 0);
@@ -202,7 +203,7 @@ static void a_reading_that_is_over(void)
 	CHECK_INT(host.control.late_changes, 0);
 }
 
-/* The block is in neither place for a moment: then the call says so. */
+/* For a moment the block is in neither place: the pending call must show it. */
 static void a_realloc_takes_its_block(void)
 {
 	begin(true, 1);
@@ -210,7 +211,7 @@ static void a_realloc_takes_its_block(void)
 	realloc_begin(&tracee, &host.pending);
 	CHECK(host.met_half_made && !host.met_block);
 	CHECK_INT(host.pending.flags, ABI_PENDING_HAS_OLD);
-	/* The journal was open by then. */
+	/* The journal was already open. */
 	CHECK_INT(entries(), 1);
 	CHECK_INT(host.journal[0].kind, ABI_JOURNAL_PUT);
 	CHECK_INT(host.control.late_changes, 0);

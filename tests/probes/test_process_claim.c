@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Threads of one process that meet a probe at the same time: the process gets one slot.
- * The probes' own code (claim.c, process.c), compiled for the host: its maps are tables
- * of this test, and what another processor does comes between two of its look-ups.
+ * Threads of one process that hit a probe at the same time: the process must get one
+ * slot. Tests the probes' own code (claim.c, process.c), compiled for the host. The maps
+ * are tables of this test, and the actions of another processor happen between two
+ * lookups.
  */
 #include "check.h"
 
@@ -17,18 +18,19 @@
 /* --- what the kernel gives the probes ------------------------------------------------
  */
 
-/* The claims that there are, and how many there may be. */
+/* The existing claims, and their largest number. */
 #define CLAIMS_MAX 16
 
 struct host {
 	struct abi_control control;
 	struct abi_process processes[PROCESS_SLOTS];
-	pthread_mutex_t lock; /* of `claimed` */
+	pthread_mutex_t lock; /* guards `claimed` */
 	u64 claimed[CLAIMS_MAX];
-	u64 full;                         /* counted as ABI_PROCESSES_FULL */
-	unsigned lookups;                 /* of `processes` so far */
-	void (*between)(unsigned lookup); /* what others do then; NULL: nothing */
-	void (*before_claim)(void);       /* and when a slot was seen to be free */
+	u64 full;                         /* events counted as ABI_PROCESSES_FULL */
+	unsigned lookups;                 /* lookups in `processes` so far */
+	void (*between)(unsigned lookup); /* actions of others at a lookup; NULL: none */
+	/* Actions of others after a slot was seen free; NULL: none. */
+	void (*before_claim)(void);
 };
 
 static struct host host = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -49,7 +51,7 @@ static u64 others_claim_first(void)
 	return 0;
 }
 
-/* With atomics this is how a slot is claimed. */
+/* With atomics a slot is claimed like this. */
 #define __sync_val_compare_and_swap(word, old, new)                                      \
 	(others_claim_first(), host_compare_and_swap((word), (old), (new)))
 
@@ -73,7 +75,7 @@ static int claims_insert(const u64 *key, const u64 *value)
 	int err = -EEXIST;
 
 	(void)value;
-	/* And without them by way of a claim (ABI_CLAIM_PROCESS). */
+	/* Without atomics a slot is claimed by ABI_CLAIM_PROCESS. */
 	if ((*key & 7) == 1)
 		others_claim_first();
 	pthread_mutex_lock(&host.lock);
@@ -180,7 +182,7 @@ static unsigned claims_left(void)
 	return n;
 }
 
-/* All slots that a process may have belong to others, but for this one. */
+/* All slots that the process may use belong to other processes, except this one. */
 static void all_taken_but(u32 way)
 {
 	memset(host.processes, 0, sizeof(host.processes));
@@ -207,8 +209,8 @@ static void one_after_the_other(void)
 	CHECK_INT(claims_left(), 0);
 }
 
-/* The first thread has found no slot of the process, and none that is free up to the
- * fifth, when an earlier one becomes free and a second thread comes by. */
+/* The first thread has found no slot of the process, and no free one up to the fifth. Now
+ * an earlier slot becomes free, and a second thread arrives. */
 static void a_second_thread(unsigned lookup)
 {
 	u32 slot;
@@ -217,8 +219,8 @@ static void a_second_thread(unsigned lookup)
 		return;
 	host.between = NULL;
 	slot_at(2)->tgid = 0;
-	/* It cannot wait for the first one, which does not run: no slot is better than
-	 * two. */
+	/* It cannot wait for the first thread, which is not running: no slot is better
+	 * than two. */
 	CHECK(!process_claim(TGID, &slot));
 	CHECK_INT(host.full, 1);
 }
@@ -234,7 +236,7 @@ static void two_at_once(void)
 	CHECK_INT(claims_left(), 0);
 }
 
-/* The other thread is done while this one looks again and again. */
+/* The other thread finishes while this one searches again and again. */
 static void the_other_is_done(unsigned lookup)
 {
 	if (lookup == 3 * ABI_PROCESS_WAYS)
@@ -255,7 +257,7 @@ static void it_waits_for_the_other(void)
 	claims_delete(&key);
 }
 
-/* The slot that the process is about to take is taken by another one. */
+/* Another process takes the slot that the process was about to take. */
 static void another_process(void)
 {
 	host.before_claim = NULL;
@@ -285,7 +287,7 @@ struct claimer {
 	pthread_t thread;
 	pthread_barrier_t *begin, *end;
 	u64 tgid;
-	struct abi_process *got; /* in this round */
+	struct abi_process *got; /* result of this round */
 };
 
 static void *claim_each_round(void *arg)
@@ -302,8 +304,9 @@ static void *claim_each_round(void *arg)
 	return NULL;
 }
 
-/* In each round both claim at once. `prepare` comes before, `disturb` (may be NULL)
- * meanwhile, and `judge` afterwards: how many things are wrong. */
+/* In each round both threads claim at the same time. `prepare` is called before,
+ * `disturb` (may be NULL) meanwhile, and `judge` afterwards, which returns the number of
+ * errors. */
 static unsigned run_rounds(struct claimer claimers[2], void (*prepare)(void),
 			   void (*disturb)(void),
 			   unsigned (*judge)(const struct claimer claimers[2]))
@@ -353,7 +356,7 @@ static unsigned judge_one_process(const struct claimer claimers[2])
 	return !has_one + differ;
 }
 
-/* A third thread frees slots meanwhile. */
+/* A third thread frees slots at the same time. */
 static void two_threads_of_a_process(void)
 {
 	struct claimer claimers[2] = {{.tgid = TGID}, {.tgid = TGID}};
@@ -372,7 +375,7 @@ static unsigned judge_two_processes(const struct claimer claimers[2])
 	return 1;
 }
 
-/* Both may have the same slots, and one slot is free. */
+/* Both may use the same slots, and only one slot is free. */
 static void two_processes(void)
 {
 	struct claimer claimers[2] = {{.tgid = TGID}, {.tgid = TGID + 1}};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where the probes put the return addresses of stacks: their own code (stack_record.c
- * with stack_table.c, and with stack_hash.c where NO_ATOMICS is defined), compiled for
- * the host. Its maps are tables of this test. Whatever was given a number is read back
- * whole.
+ * The tables of stacks and their return addresses. Tests the probes' own code
+ * (stack_record.c with stack_table.c, or with stack_hash.c if NO_ATOMICS is defined),
+ * compiled for the host. The maps are tables of this test. Each stack that got a number
+ * must be read back completely.
  */
 #include "check.h"
 
@@ -19,7 +19,7 @@
 #define MAX_STACKS  4096
 #define STACK_DEPTH 127
 #ifdef NO_ATOMICS
-/* As bpf/source.c has it then: each number has room for the deepest stack. */
+/* As in bpf/source.c without atomics: each number has room for the deepest stack. */
 #define STACK_PCS_BLOCKS (MAX_STACKS * STACK_DEPTH / ABI_PCS_BLOCK + 1)
 #else
 #define STACK_BUCKETS    (MAX_STACKS * 4 / ABI_STACK_WAYS + 1)
@@ -47,7 +47,7 @@ static struct {
 	struct abi_stack_head heads[MAX_STACKS];
 	u64 pcs[STACK_PCS_BLOCKS][BLOCK_WORDS];
 	u64 counts[ABI_COUNTER_COUNT];
-	/* Called at each look-up of a head or a block of words. */
+	/* Called at each lookup of a head or of a block of words. */
 	void (*meanwhile)(void);
 #ifdef NO_ATOMICS
 	struct {
@@ -163,7 +163,7 @@ static u64 pc_of(u32 stack, u32 frame)
 	return ((u64)stack << 20) + frame + 1;
 }
 
-/* The number that the stack `which` gets, of that many frames. */
+/* Stores the stack `which` of `depth` frames. Returns its number. */
 static u32 store(u32 which, u32 depth)
 {
 	struct abi_scratch scratch;
@@ -179,7 +179,7 @@ static u32 store(u32 which, u32 depth)
 	return stack_number(&tracee, &walk, &scratch, 2);
 }
 
-/* As memtrace reads it. */
+/* Reads the stack as memtrace does. */
 static void check_stored(u32 number, u32 which, u32 depth)
 {
 	REQUIRE(number < MAX_STACKS);
@@ -202,7 +202,8 @@ static u32 depth_of(u32 which)
 	return which % 3 ? which % 13 + 1 : which * 31 % STACK_DEPTH + 1;
 }
 
-/* Of every depth, also those that go on behind the end of a block; and once more. */
+/* Stacks of every depth, also stacks that continue in the next block. Then the same
+ * stacks again. */
 static void all_are_read_back(void)
 {
 	static u32 numbers[MAX_STACKS];
@@ -219,7 +220,7 @@ static void all_are_read_back(void)
 #ifdef NO_ATOMICS
 	CHECK_INT(stored, MAX_STACKS);
 #else
-	/* There is room in the table itself, and none for return addresses. */
+	/* The table has room, but there is none for return addresses. */
 	CHECK(stored < MAX_STACKS);
 	CHECK_INT(host.counts[ABI_STACKS_FULL], 1);
 	CHECK(host.control.stack_pcs_used >= STACK_PCS_BLOCKS * ABI_PCS_BLOCK);
@@ -245,7 +246,7 @@ static void the_deepest_have_room(void)
 #endif
 }
 
-/* When there is no room for return addresses, each new stack is counted as lost. */
+/* If there is no room for return addresses, each new stack is counted as lost. */
 static void what_finds_no_room_is_counted(void)
 {
 	u32 kept;
@@ -260,7 +261,7 @@ static void what_finds_no_room_is_counted(void)
 	for (u32 i = 0; i < 10; i++)
 		CHECK_INT(store(1000000 + i, 1), ABI_NO_STACK);
 	CHECK_INT(host.counts[ABI_STACKS_FULL], 10);
-	/* No numbers are used up for nothing. */
+	/* No number is used up for it. */
 	CHECK_INT(host.control.stacks_used, used);
 	CHECK_INT(store(0, 100), kept);
 	check_stored(kept, 0, 100);
@@ -278,7 +279,8 @@ static void another_stores_its_own(void)
 	others = store(8, 30);
 }
 
-/* Two processors store different stacks: each gets words that the other has not. */
+/* Two processors store different stacks at the same time: they must get different
+ * words. */
 static void two_at_once(void)
 {
 	u32 mine;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the probes do to a record, done here on the host: alone, and by many threads at
- * once. */
+/* Updates of a traffic record by the probes' code, compiled for the host: by one thread,
+ * and by many threads at once. */
 #include "check.h"
 
 #include <pthread.h>
@@ -33,7 +33,7 @@ static void lifetimes_are_milliseconds(void)
 	CHECK_INT(abi_lifetime_bucket(UINT32_MAX, 10000000), ABI_LIFETIME_BUCKETS - 1);
 }
 
-/* Ticks that peaks tell apart. */
+/* The resolution of a peak's time, in ticks. */
 #define AT(n) ((uint64_t)(n) << ABI_PEAK_TICK_SHIFT)
 
 static void a_peak_stays(void)
@@ -51,7 +51,7 @@ static void a_peak_stays(void)
 	CHECK_INT(f.temporary, 1);
 	CHECK_INT(f.outstanding.live_bytes, 150);
 	CHECK_INT(f.outstanding.peak_bytes, 150);
-	/* The first time that it was as high. */
+	/* The first time at which it was that high. */
 	CHECK_INT(f.outstanding.peak_when >> 32, 6);
 	CHECK_INT((uint32_t)f.outstanding.peak_when, 2);
 	abi_flow_allocated(&f, 1, 0, AT(8), 0);
@@ -79,7 +79,7 @@ static void a_resized_block_stays_one(void)
 	CHECK_INT((uint32_t)f.outstanding.peak_when, 1);
 }
 
-/* Frees that are counted before their allocation do not look like a peak. */
+/* Frees that are counted before their allocations must not look like a peak. */
 static void less_than_nothing_is_no_peak(void)
 {
 	struct abi_flow f = {0};
@@ -92,7 +92,7 @@ static void less_than_nothing_is_no_peak(void)
 	CHECK_INT(f.outstanding.peak_bytes, 0);
 }
 
-/* Blocks of a sampling by bytes are counted in 1/65536. */
+/* With --sample-bytes blocks are counted in 1/65536. */
 static void estimates_have_whole_blocks_at_their_peak(void)
 {
 	struct abi_flow f = {0};
@@ -109,7 +109,7 @@ static void estimates_have_whole_blocks_at_their_peak(void)
 static struct abi_flow shared;
 static pthread_barrier_t barrier;
 
-/* Up by ROUNDS blocks on every thread, then down and half up again. */
+/* Rises by ROUNDS blocks in every thread, then falls, and rises by half again. */
 static void *rise_and_fall(void *arg)
 {
 	uint64_t bytes = (uint64_t)(uintptr_t)arg;
@@ -146,7 +146,7 @@ static void nothing_is_lost_between_threads(void)
 	CHECK_INT(shared.freed_bytes, bytes);
 	CHECK_INT(shared.temporary, THREADS * ROUNDS / 4);
 	CHECK_INT(shared.outstanding.live_bytes, bytes / 2);
-	/* All threads were at their top at once, behind the barrier. */
+	/* All threads were at their maximum at the same time, after the barrier. */
 	CHECK_INT(shared.outstanding.peak_bytes, bytes);
 	CHECK_INT((uint32_t)shared.outstanding.peak_when, THREADS * ROUNDS);
 	CHECK_INT(shared.outstanding.peak_when >> 32, (ROUNDS - 1) / 1000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The probes' pure step, on the host: on a real stack of this program, and on the edges.
- */
+/* The probes' step, compiled for the host: on a real stack of this program, and in
+ * special cases. */
 #include "check.h"
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ static uint64_t word(uint64_t address)
 	return value;
 }
 
-/* Walk from the caller of this function, whose frame pointer is ours. */
+/* Unwinds from the caller of this function. */
 static __attribute__((noinline)) void walk(void)
 {
 	uint64_t bp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -36,7 +36,7 @@ static __attribute__((noinline)) void walk(void)
 	}
 }
 
-/* Each call notes the address it returns to: the truth, outermost first. */
+/* Each call records its return address: the true stack, outermost first. */
 static __attribute__((noinline)) void descend(unsigned levels)
 {
 	expected[expected_count++] = (uint64_t)(uintptr_t)__builtin_return_address(0);
@@ -52,7 +52,8 @@ static void real_stack(void)
 	expected_count = 0;
 	descend(DEPTH);
 	REQUIRE(walked_count == expected_count);
-	/* walked[0] lies in the innermost descend(); then the noted ones, leaf first. */
+	/* walked[0] is in the innermost descend(). Then the recorded addresses follow,
+	 * leaf first. */
 	for (unsigned i = 1; i < expected_count; i++)
 		CHECK_INT(walked[i], expected[expected_count - i]);
 }
@@ -66,9 +67,9 @@ static void edges(void)
 	CHECK(!unwind_fp_usable(&regs));
 	regs.bp = 0x7004; /* not aligned */
 	CHECK(!unwind_fp_usable(&regs));
-	regs.bp = 0; /* the end of a chain */
+	regs.bp = 0; /* the end of a chain of frame pointers */
 	CHECK(!unwind_fp_usable(&regs));
-	regs.bp = 0x7000 + UNWIND_MAX_FRAME_BYTES; /* absurdly far */
+	regs.bp = 0x7000 + UNWIND_MAX_FRAME_BYTES; /* too far away */
 	CHECK(!unwind_fp_usable(&regs));
 	regs.bp -= 8;
 	CHECK(unwind_fp_usable(&regs));
@@ -80,24 +81,24 @@ static void cycles_end(void)
 {
 	struct unwind_regs regs = {.pc = 1, .sp = 0x7000, .bp = 0x7100};
 
-	/* A record that points to itself: the stack pointer has passed it. */
+	/* A record that points to itself: the stack pointer is already beyond it. */
 	CHECK(unwind_step_fp(&regs, 0x7100, 0x1234));
 	CHECK_INT(regs.sp, 0x7110);
 	CHECK_INT(regs.pc, 0x1234);
 	CHECK(!unwind_fp_usable(&regs));
-	/* A return address of 0 ends the walk. */
+	/* A return address of 0 ends the stack. */
 	CHECK(!unwind_step_fp(&regs, 0x7200, 0));
 }
 
 /* --- by rule ---------------------------------------------------------------------- */
 
-/* Where a word is, as its value: so a step shows what it has read. */
+/* A value that depends on the address: it shows which word a step has read. */
 static uint64_t place(uint64_t address)
 {
 	return address ^ 0xaaaa000000000000u;
 }
 
-/* Step from {1, 0x1000, 0x2000}. */
+/* Steps from {1, 0x1000, 0x2000}. */
 static struct unwind_regs stepped(uint64_t rule, uint64_t deref_word)
 {
 	struct unwind_regs regs = {.pc = 1, .sp = 0x1000, .bp = 0x2000};
@@ -123,7 +124,7 @@ static void check_step(uint64_t rule, uint64_t deref_word, uint64_t cfa, uint64_
 
 static void fields(void)
 {
-	/* The layout is settled: user space writes these words for the probes. */
+	/* The layout must not change: user space writes these words for the probes. */
 	CHECK_INT(UNWIND_RULE(UNWIND_SP, 0x20, 0, UNWIND_BP_SAME, 0), 0x0000002000000088);
 	CHECK_INT(UNWIND_RULE(UNWIND_BP_DEREF, -8, -16, UNWIND_BP_AT_BP, -24),
 		  (int64_t)0xfffffff8fffdfe6b);
@@ -135,7 +136,7 @@ static void fields(void)
 	CHECK(!unwind_can_step(UNWIND_RULE_SLOW));
 	CHECK(!unwind_can_step(UNWIND_NONE));
 	CHECK(unwind_can_step(UNWIND_RULE_FP));
-	/* No word that is a rule is the word that says there is none. */
+	/* No rule may equal the word that means "no rule". */
 	CHECK(UNWIND_RULE(UNWIND_SP, 0, 0, UNWIND_BP_SAME, 0) != UNWIND_NONE);
 }
 
@@ -152,7 +153,7 @@ static void rules(void)
 	check_step(UNWIND_RULE(UNWIND_BP, 16, 0, UNWIND_BP_BELOW, -16), 0, 0x2010,
 		   place(0x2000));
 	check_step(UNWIND_RULE_FP, 0, 0x2010, place(0x2000));
-	/* A realigned frame: the CFA in a word below the saved bp. */
+	/* A realigned frame: a word below the saved bp holds the CFA. */
 	check_step(UNWIND_RULE(UNWIND_BP_DEREF, -8, 0, UNWIND_BP_AT_BP, 0), 0x3008,
 		   0x3008, place(0x2000));
 	check_step(UNWIND_RULE(UNWIND_BP_DEREF, -8, -1024, UNWIND_BP_AT_BP, -8), 0x3008,
@@ -160,19 +161,19 @@ static void rules(void)
 	check_step(UNWIND_RULE(UNWIND_SP_DEREF, 0x40, 1016, UNWIND_BP_SAME, 0), 0x3008,
 		   0x3008 + 1016, 0x2000);
 
-	/* Where the words for the CFA lie. */
+	/* The addresses of the words for the CFA. */
 	struct unwind_regs regs = {.pc = 1, .sp = 0x1000, .bp = 0x2000};
 
 	CHECK_INT(unwind_cfa_at(&regs, UNWIND_RULE(UNWIND_BP_DEREF, -8, 0, 0, 0)),
 		  0x1ff8);
 	CHECK_INT(unwind_cfa_at(&regs, UNWIND_RULE(UNWIND_SP_DEREF, 0x40, 0, 0, 0)),
 		  0x1040);
-	/* A return address of 0 is nobody's. */
+	/* A return address of 0 belongs to no caller. */
 	CHECK(!unwind_step(&regs, UNWIND_RULE_FP, 0x2010, 0, 0));
 }
 
-/* As the probes step, without branches for what is rare: unwind_step() comes to the same.
- */
+/* The probes' steps without branches for rare cases give the same result as
+ * unwind_step(). */
 static void plain_steps(void)
 {
 	static const unsigned types[] = {UNWIND_SP, UNWIND_BP, UNWIND_SP_DEREF,
@@ -227,7 +228,8 @@ static void usable_cfa(void)
 	struct unwind_regs regs = {.pc = 1, .sp = 0x1000, .bp = 0};
 
 	CHECK(unwind_cfa_usable(&regs, 0x1008));
-	CHECK(!unwind_cfa_usable(&regs, 0x1000)); /* the return address lies below */
+	/* The return address would be below the stack pointer. */
+	CHECK(!unwind_cfa_usable(&regs, 0x1000));
 	CHECK(!unwind_cfa_usable(&regs, 0x100c));
 	CHECK(!unwind_cfa_usable(&regs, 0));
 	CHECK(unwind_cfa_usable(&regs, 0x1000 + UNWIND_MAX_FRAME_BYTES));

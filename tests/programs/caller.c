@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Calls every allocation function that counter.c interposes, in four threads and in a
- * forked child, leaves some blocks, and ends by _exit(). Prints the calls that returned
- * memory, their requested bytes and the frees of this process, so that the counter itself
- * has something to be compared with.
+ * forked child, leaves some blocks, and ends with _exit(). Prints the number of calls
+ * that returned memory, their requested bytes and the number of frees of this process,
+ * for comparison with the counter.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -35,7 +35,7 @@ static void drop(struct sums *sums, void *block)
 	sums->frees++;
 }
 
-/* One block of each function; one in 100 rounds keeps them. */
+/* Allocates a block with each function. One round in 100 keeps the blocks. */
 static void round_of_calls(struct sums *sums, unsigned round)
 {
 	size_t size = round % 3000 + 1;
@@ -56,16 +56,16 @@ static void round_of_calls(struct sums *sums, unsigned round)
 		exit(3);
 	made(sums, blocks[8], size);
 
-	/* A free and an allocation. */
+	/* Counts as a free and an allocation. */
 	blocks[0] = realloc(blocks[0], 2 * size);
 	made(sums, blocks[0], 2 * size);
 	sums->frees++;
-	/* Refused: nothing changes. */
+	/* A failing call changes nothing. */
 	volatile size_t too_much = SIZE_MAX / 2;
 	void *refused = realloc(blocks[1], too_much);
 	if (refused || malloc(too_much))
 		exit(3);
-	/* A free: it returns no block. */
+	/* Counts as a free: it returns no block. */
 	refused = realloc(blocks[2], 0);
 	sums->frees++;
 	if (refused)
@@ -89,7 +89,7 @@ int main(void)
 	static char buffer[4096];
 	pthread_t threads[THREADS];
 
-	/* The output needs no block of its own. */
+	/* stdio must not allocate a buffer. */
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	for (unsigned i = 0; i < THREADS; i++) {
 		if (pthread_create(&threads[i], NULL, run, &sums[i]))

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Preloaded into a program, counts its calls of the allocation functions and the blocks
- * that are outstanding, to be compared with what memtrace counts from outside. Forwards
- * to the next definition of each function: the C library's, or that of an allocator
- * library.
+ * A library to preload. It counts the program's calls of the allocation functions and the
+ * outstanding blocks, for comparison with memtrace's counts. It forwards each call to the
+ * next definition of the function: the C library's or an allocator library's.
  *
- * Not seen: calls that a program binds to definitions of its own, and functions that are
- * not interposed here (mallocx and its like).
+ * It does not see calls that a program binds to its own definitions, and functions that
+ * it does not interpose (such as mallocx).
  */
 #include "counter.h"
 
@@ -73,7 +72,7 @@ static void unlock(struct table *table)
 	atomic_flag_clear_explicit(&table->lock, memory_order_release);
 }
 
-/* The block's slot, or the empty one in which it would be. */
+/* The block's slot, or the empty slot where it would be. */
 static struct slot *find(struct table *table, uintptr_t address)
 {
 	unsigned at = home_of(address);
@@ -83,7 +82,7 @@ static struct slot *find(struct table *table, uintptr_t address)
 	return &table->slots[at];
 }
 
-/* Empty the slot, and move later ones so that find() still comes to them. */
+/* Empties the slot, and moves later slots so that find() still finds them. */
 static void empty(struct table *table, struct slot *slot)
 {
 	unsigned hole = (unsigned)(slot - table->slots), at = hole;
@@ -93,7 +92,7 @@ static void empty(struct table *table, struct slot *slot)
 		if (!table->slots[at].address)
 			break;
 		unsigned home = home_of(table->slots[at].address);
-		/* Is the hole on the way from its home to where it is? */
+		/* Is the hole between its home and its place? */
 		if ((at - home) % SLOTS >= (at - hole) % SLOTS) {
 			table->slots[hole] = table->slots[at];
 			hole = at;
@@ -130,7 +129,7 @@ static void note_allocation(const void *block, uint64_t size, bool may_be_counte
 	unlock(table);
 }
 
-/* False: the block was not counted. Else its size in *ret. */
+/* Uncounts a block. False if it was not counted. *ret: its size. */
 static bool forget(const void *block, uint64_t *ret)
 {
 	uintptr_t address = (uintptr_t)block;
@@ -150,7 +149,7 @@ static bool forget(const void *block, uint64_t *ret)
 	return known;
 }
 
-/* The block was not freed after all. */
+/* Counts the block again: it was not freed. */
 static void undo_forget(const void *block, uint64_t size)
 {
 	struct counter_shard *shard = &counts->shards[shard_of((uintptr_t)block)];
@@ -167,7 +166,7 @@ static void undo_forget(const void *block, uint64_t size)
 
 /* --- the process ------------------------------------------------------------------ */
 
-/* Text and number, without printf, which may allocate. */
+/* Appends text and numbers without printf, which may allocate. */
 static char *append(char *to, const char *text)
 {
 	size_t length = strlen(text);
@@ -189,7 +188,7 @@ static char *append_number(char *to, uint64_t number)
 	return append(to, digits + n);
 }
 
-/* A file that no earlier program of this process id has. */
+/* Creates a new file, which no earlier program with this pid has used. */
 static int create_file(const char *directory)
 {
 	char path[PATH_MAX];
@@ -220,7 +219,7 @@ static struct counter_file *map_file(const char *directory)
 	return file == MAP_FAILED ? NULL : file;
 }
 
-/* What cannot be had is not counted: the file is missing then. */
+/* If this fails, nothing is counted: the file is missing. */
 static void begin(void)
 {
 	const char *directory = getenv(COUNTER_DIRECTORY),
@@ -229,10 +228,10 @@ static void begin(void)
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 	counts = NULL;
-	/* The preload comes to memtrace too if memtrace starts the program. */
+	/* If memtrace starts the program, it has the preload, too. */
 	if (!directory || (name && !strcmp(name, "memtrace")))
 		return;
-	if (tables) /* of the parent, in a fork */
+	if (tables) /* the parent's, after a fork */
 		munmap(tables, COUNTER_SHARDS * sizeof(*tables));
 	tables = mmap(NULL, COUNTER_SHARDS * sizeof(*tables), PROT_READ | PROT_WRITE,
 		      flags, -1, 0);
@@ -300,8 +299,8 @@ enum {
 
 static struct {
 	const char *name;
-	void *function;  /* NULL: not there at the start */
-	bool is_runtime; /* of libstdc++ or libc++ */
+	void *function;  /* NULL: not found at the start */
+	bool is_runtime; /* libstdc++'s or libc++'s */
 } operators[] = {
 #define X(name) {#name, NULL, false},
 	OPERATORS(X)
@@ -315,7 +314,7 @@ enum {
 };
 static atomic_int state;
 
-/* What dlsym() itself allocates, before anything can be forwarded. Never given back. */
+/* Memory for dlsym()'s own allocations, before calls can be forwarded. Never freed. */
 static struct {
 	_Alignas(16) unsigned char bytes[EARLY_BYTES];
 	size_t used;
@@ -353,8 +352,8 @@ static void find_operators(void)
 	}
 }
 
-/* True when calls can be forwarded. The first call comes from the dynamic linker, while
- * there is one thread; the calls of dlsym() come while this runs. */
+/* Can calls be forwarded? The first call comes from the dynamic linker, while there is
+ * one thread. dlsym() calls back while this function runs. */
 static bool is_ready(void)
 {
 	if (atomic_load_explicit(&state, memory_order_acquire) == READY)
@@ -373,7 +372,7 @@ static bool is_ready(void)
 
 static void in_child(void)
 {
-	/* The blocks of the parent are not ours: their frees do not count. */
+	/* The parent's blocks are not ours: their frees do not count. */
 	if (counts)
 		munmap(counts, sizeof(*counts));
 	begin();
@@ -387,7 +386,7 @@ __attribute__((constructor)) static void watch_forks(void)
 
 /* --- counted calls ---------------------------------------------------------------- */
 
-/* What a function returned: NULL is a failure. */
+/* Counts the result of a function. NULL counts as a failure. */
 static void *result(void *block, uint64_t size)
 {
 	if (counts && block)
@@ -409,7 +408,7 @@ EXPORT void *calloc(size_t count, size_t size)
 	uint64_t total;
 
 	if (__builtin_mul_overflow(count, size, &total))
-		total = 0; /* fails, below */
+		total = 0; /* the call below then fails */
 	if (!is_ready())
 		return total ? early_allocate(total) : NULL;
 	return result(next.calloc(count, size), total);
@@ -427,7 +426,7 @@ EXPORT void free(void *block)
 	next.free(block);
 }
 
-/* realloc() of what early_allocate() gave. It may be shorter than `size`. */
+/* realloc() of a block of early_allocate(). It may be shorter than `size`. */
 static void *move_early(const void *old, size_t size)
 {
 	size_t held = (size_t)(early.bytes + EARLY_BYTES - (const unsigned char *)old);
@@ -438,7 +437,7 @@ static void *move_early(const void *old, size_t size)
 	return block;
 }
 
-/* As two calls: a free, which is undone if it fails, and an allocation. */
+/* Counts as a free, which is undone if the call fails, and an allocation. */
 EXPORT void *realloc(void *old, size_t size)
 {
 	bool known = false;
@@ -451,7 +450,7 @@ EXPORT void *realloc(void *old, size_t size)
 	void *block = next.realloc(old, size);
 	if (counts && !block && old) {
 		if (!size)
-			return NULL; /* freed */
+			return NULL; /* the block was freed */
 		if (known)
 			undo_forget(old, old_size);
 	}
@@ -509,10 +508,10 @@ EXPORT void *pvalloc(size_t size)
 
 /*
  * Operators new and delete, by their mangled names. An allocator library has its own,
- * which need not call malloc and free: a block is counted here if these have not counted
- * it. Those of the C++ runtime call malloc and free. They may ask for more than the
- * program did, and memtrace sees what they ask for. Where no operator is
- * there at the start, as its library is loaded later, malloc and free stand in for it.
+ * which need not call malloc and free: a block is counted here unless malloc has counted
+ * it. The operators of the C++ runtime call malloc and free. They may request more than
+ * the program did, and memtrace sees their request. If no operator exists at the start,
+ * because its library is loaded later, malloc and free are used instead.
  */
 static void *plain_new(size_t size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The preloaded counter of scripts/programs: it counts right, memtrace's counts agree
+/* The preloaded counter of scripts/programs: it counts correctly, memtrace's counts agree
  * with it, and the comparison notices a difference. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,12 +12,12 @@
 
 #define TIMEOUT_S 120
 
-/* The dynamic linker makes some blocks for the threads, which it frees or keeps. */
+/* Blocks that the dynamic linker allocates for threads, and may free. */
 #define LINKER_BLOCKS 64
 
 static char *directory, *report;
 
-/* The line that the verdict prints, owned, and its status. */
+/* The line that verdict prints, owned, and its status in *ret. */
 static char *ask_verdict(const char *what, int *ret)
 {
 	const char *const argv[] = {VERDICT_BINARY, what, report,
@@ -61,8 +61,8 @@ static struct sums sum_up(const struct counter_file *counts)
 	return sums;
 }
 
-/* The counts of the process of this command that allocated most, and of the one that
- * allocated least. */
+/* Reads the counts of two processes of this command: the one with the most allocations,
+ * and the one with the fewest. */
 static void read_counts(const char *command, struct sums *most, struct sums *least)
 {
 	DIR *dir = opendir(directory);
@@ -101,7 +101,7 @@ static unsigned count_files(void)
 	return n;
 }
 
-/* Start the program under memtrace and the counter. Ends with NULL. */
+/* Starts the program under memtrace and the counter. `program` ends with NULL. */
 static struct live_process *start_counted(const char *const program[])
 {
 	const char *argv[32] = {MEMTRACE_BINARY,
@@ -133,7 +133,7 @@ static struct live_process *start_counted(const char *const program[])
 	return memtrace;
 }
 
-/* What the program says itself in *ret. */
+/* Runs the program. *ret: its own counts. */
 static void run_caller(unsigned long long ret[3])
 {
 	const char *const argv[] = {CALLER_BINARY, NULL};
@@ -147,7 +147,8 @@ static void run_caller(unsigned long long ret[3])
 	live_destroy(memtrace);
 }
 
-/* The counter's sums are those that the program says, and some blocks of the linker. */
+/* The counter's sums must equal the program's own, plus some blocks of the dynamic
+ * linker. */
 static void check_sums(const struct sums *sums, const unsigned long long said[3],
 		       unsigned part)
 {
@@ -164,18 +165,18 @@ static void counts_agree(void)
 	struct sums parent, child;
 
 	run_caller(said);
-	/* The program and its child; not memtrace. */
+	/* One file for the program and one for its child, none for memtrace. */
 	CHECK_INT(count_files(), 2);
 	check_verdict("exact", "exact: ", 0);
 	read_counts("caller", &parent, &child);
 	printf("  %llu allocations said, %" PRIu64 " counted, %" PRIu64 " in the child\n",
 	       said[0], parent.allocations, child.allocations);
 	check_sums(&parent, said, 1);
-	/* One thread of four. */
+	/* The child has one of four threads. */
 	check_sums(&child, said, 4);
 }
 
-/* One more allocation in every file. */
+/* Adds an allocation to every file. */
 static void difference_is_noticed(void)
 {
 	struct counter_file counts;
@@ -206,14 +207,15 @@ static void remove_counts(void)
 	closedir(dir);
 }
 
-/* Without the counter's files nothing is said to be exact. */
+/* Without the counter's files the verdict must not be "exact". */
 static void missing_counts_are_noticed(void)
 {
 	remove_counts();
 	check_verdict("exact", "not compared: ", 3);
 }
 
-/* Exact for what the machine has of these, and the output is what it is without. */
+/* The counts of the installed programs must be exact, and their output the same as
+ * without memtrace. */
 static void packaged_programs_agree(void)
 {
 	static const struct {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads memtrace's JSON reports for scripts/programs, which makes a table of them.
+ * Evaluates memtrace's JSON reports for scripts/programs, which prints a table.
  *
- *     verdict stacks REPORT           blocks live at the end whose stack is whole
- *     verdict losses REPORT           every loss counter that is not 0
- *     verdict exact REPORT COUNTS     the totals against those of the preloaded counter,
- *                                     whose files are in the directory COUNTS
+ *    verdict stacks REPORT        blocks live at the end whose stack is complete
+ *    verdict losses REPORT        every loss counter that is not 0
+ *    verdict exact REPORT COUNTS  compares the totals with the preloaded counter's files
+ *                                 in the directory COUNTS
  *
- * Prints one line. Status 0: whole, no losses, exact; 1: not so; 2: wrong usage or input;
- * 3: cannot be compared, and the line says why.
+ * Prints one line. Status 0: complete, no losses, exact; 1: not so; 2: wrong usage or
+ * input; 3: no comparison is possible, and the line says why.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -77,7 +77,7 @@ static int64_t get_int(const json_t *object, const char *key)
 
 /* --- stacks and losses ------------------------------------------------------------ */
 
-/* Rounded down: 100 is all. */
+/* Rounded down: 100 means all. */
 static void print_share(int64_t part, int64_t whole)
 {
 	int64_t hundredths = (int64_t)((double)part / (double)whole * 10000);
@@ -92,7 +92,7 @@ static void print_share(int64_t part, int64_t whole)
 static int say_stacks(const json_t *report)
 {
 	json_t *heap = get(report, "heap"), *row;
-	json_t *others = json_object(); /* blocks by the reason why their walk ended */
+	json_t *others = json_object(); /* blocks by the reason why their stack ends */
 	int64_t blocks = 0, whole = 0, n;
 	const char *end;
 	size_t i;
@@ -179,7 +179,7 @@ static void add_file(const char *path, uint64_t pid, struct sums *sums)
 	}
 }
 
-/* Every program that the process `pid` was. */
+/* Adds the counts of every program that the process `pid` has executed. */
 static void add_process(const char *directory, uint64_t pid, struct sums *sums)
 {
 	DIR *dir = opendir(directory);
@@ -198,8 +198,8 @@ static void add_process(const char *directory, uint64_t pid, struct sums *sums)
 	closedir(dir);
 }
 
-/* Counts of "what", of memtrace and of the program; the difference is added to *differs
- * and printed. */
+/* Compares memtrace's count of `what` with the program's. Prints a difference and sets
+ * *differs. */
 static void compare(const char *what, int64_t traced, int64_t counted, bool *differs)
 {
 	if (traced == counted)
@@ -232,7 +232,8 @@ static int say_exact(const json_t *report, const char *directory)
 	if (sums.overflow)
 		return not_compared("the counter had no room for all blocks");
 
-	/* What memtrace lists at the end, with what went with processes before. */
+	/* Blocks that memtrace lists at the end, and blocks of processes that ended
+	 * before. */
 	int64_t live =
 		get_int(get(report, "heap"), "live_blocks") + get_int(totals, "gone");
 	int64_t live_bytes = get_int(get(report, "heap"), "live_bytes") +

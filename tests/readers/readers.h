@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of ours given to programs that others have written to read them. */
+/* Gives memtrace's files to other programs that read such files. */
 #ifndef TESTS_READERS_READERS_H
 #define TESTS_READERS_READERS_H
 
@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <unistd.h>
 
-/* Without the program at `path` there is nothing to test. */
+/* Skips the test if the program at `path` is not installed. */
 static inline void readers_need(const char *path, const char *package)
 {
 	char why[128];
@@ -20,7 +20,7 @@ static inline void readers_need(const char *path, const char *package)
 	check_skip(why);
 }
 
-/* What a command of the shell prints, which the caller frees; it must succeed. */
+/* The output of a shell command, which must succeed. Owned by the caller. */
 static inline char *readers_run(const char *command)
 {
 	FILE *pipe = popen(command, "re");
@@ -39,7 +39,7 @@ static inline char *readers_run(const char *command)
 	return text;
 }
 
-/* Write the report of `f` in a format to `name` in `dir`. */
+/* Writes the report of `f` in a format to `name` in `dir`. */
 static inline void readers_write(struct fixture *f, const char *format,
 				 struct temp_dir *dir, const char *name)
 {
@@ -50,7 +50,7 @@ static inline void readers_write(struct fixture *f, const char *format,
 	REQUIRE(file && fwrite(text, 1, len, file) == len && !fclose(file));
 }
 
-/* The report as memtrace itself writes it; json_decref() it. */
+/* The report as memtrace's own JSON. Free it with json_decref(). */
 static inline json_t *readers_json(struct fixture *f)
 {
 	_cleanup_(freep) char *text = fixture_render(f, "json", NULL);
@@ -60,8 +60,8 @@ static inline json_t *readers_json(struct fixture *f)
 	return json;
 }
 
-/* A number of a stack in it, or of its traffic ("traffic.frees"): what is estimated where
- * there is sampling. */
+/* A number of a stack in it, or of the stack's traffic ("traffic.frees"). With sampling,
+ * the estimate. */
 static inline long long readers_number(json_t *stack, const char *key)
 {
 	char estimated[64];
@@ -82,7 +82,7 @@ static inline long long readers_number(json_t *stack, const char *key)
 	return json_integer_value(value);
 }
 
-/* What a function has by itself and with those that it calls. */
+/* The sums of a function: of its own, and with the functions that it calls. */
 struct function {
 	char name[256];
 	long long flat, cum;
@@ -112,7 +112,7 @@ static inline struct function *functions_get(struct functions *functions,
 	return &functions->list.data[functions->list.len - 1];
 }
 
-/* As pprof names a frame: by its mapping when there is no symbol. */
+/* The name that pprof gives a frame: its mapping's if it has no symbol. */
 static inline void functions_name(json_t *frame, char *ret, size_t size)
 {
 	const char *symbol = json_string_value(json_object_get(frame, "symbol"));
@@ -126,7 +126,8 @@ static inline void functions_name(json_t *frame, char *ret, size_t size)
 		snprintf(ret, size, "<unknown>");
 }
 
-/* Add a section's stacks `times` (to take away: -1) to what its functions have. */
+/* Adds a section's stacks `times` times to the sums of their functions. -1 subtracts
+ * them. */
 static inline void functions_add(struct functions *functions, json_t *section,
 				 const char *key, long long times)
 {
@@ -143,7 +144,7 @@ static inline void functions_add(struct functions *functions, json_t *section,
 
 			functions_name(frame, name, sizeof(name));
 			function = functions_get(functions, name);
-			/* No function of the fixture is twice in a stack. */
+			/* No function of the fixture occurs twice in a stack. */
 			function->cum += n;
 			if (!k)
 				function->flat += n;

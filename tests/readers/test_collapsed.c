@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* flamegraph.pl, by Brendan Gregg, reads our collapsed stacks, and has in the titles of
- * its frames the numbers of the report. */
+/* flamegraph.pl, by Brendan Gregg, reads our collapsed stacks. The titles of its frames
+ * must have the numbers of the report. */
 #include "readers/readers.h"
 
 #include "util/strbuf.h"
 
 #define SCRIPT "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
 
-/* The graph; the script must have nothing to say about its input. */
+/* Makes the graph. The script must not complain about its input. */
 static char *draw(struct fixture *f, struct temp_dir *dir)
 {
 	char command[512], complaints[4096];
@@ -24,7 +24,8 @@ static char *draw(struct fixture *f, struct temp_dir *dir)
 	return svg;
 }
 
-/* As it writes text, angle brackets as parentheses, and numbers. */
+/* Escapes text and numbers like the script, which writes angle brackets as
+ * parentheses. */
 static void append_xml(struct strbuf *out, const char *text)
 {
 	for (; *text; text++) {
@@ -50,7 +51,7 @@ static long long number(const char *text)
 	return n;
 }
 
-/* The bytes of all frames of that name. */
+/* The sum of the bytes of all frames with this name. */
 static long long bytes_of(const char *svg, const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf title = {0};
@@ -64,7 +65,7 @@ static long long bytes_of(const char *svg, const char *name)
 	return sum;
 }
 
-/* In a collapsed stack a semicolon would end a name. */
+/* A semicolon would separate frames in a collapsed stack. */
 static void collapse(const char *name, struct strbuf *ret)
 {
 	for (; *name; name++) {
@@ -75,7 +76,7 @@ static void collapse(const char *name, struct strbuf *ret)
 	}
 }
 
-/* Every function of the report: the bytes of all stacks that go through it. */
+/* Checks each function of the report: the bytes of all stacks that contain it. */
 static void check_functions(const char *svg, json_t *report)
 {
 	_cleanup_(functions_deinit) struct functions functions = {0};
@@ -86,7 +87,7 @@ static void check_functions(const char *svg, json_t *report)
 	vec_foreach (function, &functions.list) {
 		_cleanup_(strbuf_deinit) struct strbuf name = {0};
 
-		/* What pprof calls so is [unknown] here. */
+		/* pprof's name for it; here it is [unknown]. */
 		if (strcmp(function->name, "<unknown>"))
 			collapse(function->name, &name);
 		else

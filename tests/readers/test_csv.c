@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sqlite3 imports our table and writes it out again as JSON, which has to be the report
- * that we write as JSON ourselves: numbers, and names byte for byte. */
+/* sqlite3 imports our CSV table and exports it as JSON, which must equal memtrace's own
+ * JSON report: numbers, and names byte by byte. */
 #include "readers/readers.h"
 
 #include "util/strbuf.h"
@@ -29,13 +29,13 @@ static const char *text_of(json_t *row, const char *key)
 	return text;
 }
 
-/* Numbers are text in a table without types. */
+/* In a table without types, numbers are text. */
 static long long number_of(json_t *row, const char *key)
 {
 	return strtoll(text_of(row, key), NULL, 10);
 }
 
-/* The lines of a stack, as they follow from its frames in JSON. */
+/* The lines of a stack, made from its frames in JSON. */
 static void append_frames(json_t *stack, struct strbuf *ret)
 {
 	json_t *frame;
@@ -69,7 +69,7 @@ static void check_row(json_t *row, json_t *stack, const char *class)
 		CHECK_INT(number_of(row, "stack_id"), readers_number(stack, "stack"));
 	else
 		CHECK_STR(text_of(row, "stack_id"), "");
-	/* What follows, if anything, says why it is not whole. */
+	/* Text after the frames says why the stack is not complete. */
 	CHECK(!strncmp(trace, strbuf_text(&frames), frames.len));
 	trace += frames.len;
 	CHECK(!*trace || !strncmp(trace, "\n[truncated: ", 13) ||
@@ -85,7 +85,7 @@ static void check_section(json_t *rows, size_t *at, json_t *section, const char 
 		check_row(json_array_get(rows, (*at)++), stack, class);
 }
 
-/* The table that sqlite3 has read against the report. */
+/* Compares the table that sqlite3 has imported with the report. */
 static void check_table(struct fixture *f)
 {
 	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
@@ -148,7 +148,7 @@ static void hostile_names(void)
 	check_table(&f);
 	readers_write(&f, "csv", &dir, "a.csv");
 
-	/* No cell is a formula. */
+	/* A cell must not look like a formula. */
 	json_auto_t *cells = query(
 		temp_dir_path(&dir, "a.csv"),
 		"select count(*) as n from t where substr(stacktrace, 1, 1) in "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* go tool pprof reads our profiles: what it prints for each function is held to the
- * stacks of the same report in JSON, to the byte. */
+/* go tool pprof reads our profiles. Its numbers for each function must equal the stacks
+ * of the same report in JSON, to the byte. */
 #include "readers/readers.h"
 #include "unit/render/fixture_course.h"
 #include "unit/render/fixture_lines.h"
@@ -20,7 +20,7 @@ static char *next_word(char **rest)
 	return word;
 }
 
-/* Lines "flat flat% sum% cum cum% name" behind the one that says so. */
+/* Parses lines "flat flat% sum% cum cum% name" after the header. */
 static void parse_top(const char *text, struct functions *ret)
 {
 	const char *line = strstr(text, "flat  flat%");
@@ -41,7 +41,7 @@ static void parse_top(const char *text, struct functions *ret)
 
 		struct function *function = functions_get(ret, rest + strspn(rest, " "));
 
-		/* A unit follows where they are not 0. */
+		/* Numbers other than 0 are followed by a unit. */
 		function->flat += strtoll(words[0], NULL, 10);
 		function->cum += strtoll(words[3], NULL, 10);
 	}
@@ -55,7 +55,7 @@ static char *pprof(const char *options, const char *profile)
 	return readers_run(command);
 }
 
-/* pprof also has lines for what is no frame: those only have to sum up. */
+/* pprof also prints lines for text that is not a frame: these only have to add up. */
 static void check_equal(struct functions *got, struct functions *want, long long total)
 {
 	long long sum = 0;
@@ -85,8 +85,8 @@ static long long total(json_t *section, const char *key)
 	return sum;
 }
 
-/* One sample type against one number of a section's stacks, of which each stands for
- * `times` as much. */
+/* Compares one sample type with one number of a section's stacks, multiplied by
+ * `times`. */
 static void check_scaled(const char *profile, const char *type, json_t *section,
 			 const char *key, long long times)
 {
@@ -108,7 +108,7 @@ static void check_type(const char *profile, const char *type, json_t *section,
 	check_scaled(profile, type, section, key, 1);
 }
 
-/* A few more, so that no two numbers are the same by chance. */
+/* Adds more blocks, so that no two numbers are equal by chance. */
 static void fill(struct fixture *f)
 {
 	uint64_t unknown = FIXTURE_BASE + 0x100000;
@@ -144,7 +144,7 @@ static void top_has_our_numbers(void)
 
 	_cleanup_(freep) char *top = pprof("-top", profile);
 
-	/* The default, and what it says of itself. */
+	/* The default sample type, and pprof's header. */
 	CHECK_CONTAINS(top, "\nType: inuse_space\n");
 	CHECK_CONTAINS(top, "File: leaky\n");
 	CHECK_CONTAINS(top, "Duration: 10s, ");
@@ -190,8 +190,8 @@ static void sampled_numbers_are_scaled(void)
 	check_type(profile, "inuse_objects", heap, "blocks");
 }
 
-/* What was allocated since the attach, also by a call path that holds nothing any more;
- * and all other types beside it. */
+/* What was allocated since the attach, also by a call path without live blocks, and all
+ * other sample types with it. */
 static void traffic_is_ours(void)
 {
 	for (uint64_t every = 1; every <= 10; every += 9) {
@@ -212,8 +212,8 @@ static void traffic_is_ours(void)
 		const char *profile = temp_dir_path(&dir, "a.pb.gz");
 		long long objects = total(heap, "traffic.allocations");
 
-		/* 10, 20, ... of the stacks, and what they hold, but for the one block
-		   that has none. */
+		/* 10, 20, ... allocations of the stacks and their live blocks, except the
+		 * block without a stack. */
 		CHECK_INT(objects, 280 + 8);
 		check_scaled(profile, "alloc_objects", heap, "traffic.allocations",
 			     (long long)every);
@@ -232,7 +232,7 @@ static void traffic_is_ours(void)
 	}
 }
 
-/* Functions that were inlined are frames of their own there too, and have lines. */
+/* Inlined functions are separate frames in pprof, too, and have lines. */
 static void lines_and_inlined_functions(void)
 {
 	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
@@ -271,7 +271,7 @@ static void lines_and_inlined_functions(void)
 		       "00112233445566778899aabbccddeeff00112233 [FN][FL][LN][IN]\n");
 }
 
-/* One grows, one shrinks, one comes, one goes, one stays. */
+/* One stack grows, one shrinks, one is new, one is gone, one is unchanged. */
 static void a_difference_is_ours_too(void)
 {
 	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
@@ -307,7 +307,7 @@ static void a_difference_is_ours_too(void)
 		  777 - 1001);
 }
 
-/* Every sample, one by one. */
+/* Sums up the samples of pprof -raw. */
 static void raw_sums_up(void)
 {
 	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
@@ -333,7 +333,7 @@ static void raw_sums_up(void)
 		all_space += space;
 		samples++;
 	}
-	/* Two blocks are of one size, thread and stack. */
+	/* Two blocks have the same size, thread and stack: they are one sample. */
 	CHECK_INT(samples, f.snap->blocks[BLOCK_HEAP].len - 1);
 	CHECK_INT(all_objects, total(heap, "blocks"));
 	CHECK_INT(all_space, total(heap, "size_bytes"));
