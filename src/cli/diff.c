@@ -62,11 +62,12 @@ static struct error *check_sections(const struct report *old, const struct repor
 }
 
 static struct error *compare(const struct options *options,
-			     const struct report_options *wanted, struct output *output)
+			     const struct report_setup *setup, struct output *output)
 {
 	_cleanup_(side_deinit) struct side old = {.report = NULL}, new = {.report = NULL};
 	_cleanup_(report_diff_destroyp) struct report_diff *diff = NULL;
-	struct report_options report_options = *wanted, diff_options = *wanted;
+	struct report_options report_options = setup->options;
+	struct report_options diff_options = setup->options;
 	struct outputs outputs;
 	struct error *err = outputs_init(&outputs, options);
 

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "cli/report_setup.h"
 #include "confined/shed.h"
 #include "util/cleanup.h"
 
@@ -34,7 +33,7 @@ struct error *offline_run(const struct options *options, offline_fn *fn)
 	if (!err)
 		err = output_open(options->output, options->force, &output);
 	if (!err)
-		err = fn(options, &setup.options, &output);
+		err = fn(options, &setup, &output);
 	output_close(&output);
 	return err;
 }

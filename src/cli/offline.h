@@ -5,12 +5,12 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/report_setup.h"
 
-/* One such run, with the options of its reports and their destination; both are
+/* One such run, with what its reports are made by and their destination; both are
  * borrowed. */
 typedef struct error *offline_fn(const struct options *options,
-				 const struct report_options *report_options,
-				 struct output *output);
+				 const struct report_setup *setup, struct output *output);
 
 /* Drop root's privileges except those needed to write files. Called after the snapshots
  * are opened and before they are read. If a sandbox forbids this, the run continues with

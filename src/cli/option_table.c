@@ -28,7 +28,7 @@ static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
 static const char *const groups[] = {"path", "process", NULL}; /* index: a bool */
 static const char *const colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
-static const char *const formats[] = {"text", "json", NULL};
+static const char *const formats[] = {"text", "brief", "json", NULL};
 static const char *const attaches[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
 static const char *const tables[] = {[TABLES_AUTO] = "auto",
@@ -406,8 +406,11 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	[OPTION_FORMAT] = {
 		"format", .argument = "FORMAT", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_NAME, FIELD(format), .choices = formats,
-		.expected = "'text' or 'json'",
-		.help = "text (the default) or json (one object per report and line)",
+		.expected = "'text', 'brief' or 'json'",
+		.help = "brief: what leaks and what is live by cause, and a verdict at the "
+			"end, in the size of the terminal (the default on a terminal unless "
+			"--view, --sort or the like asks for more); text: every stack (the "
+			"default elsewhere); json: one object per report and line",
 	},
 	[OPTION_COLOR] = {
 		"color", .argument = "WHEN", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,

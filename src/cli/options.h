@@ -96,7 +96,11 @@ struct options {
 	unsigned unwind_cpu_percent;  /* --unwind-cpu: percent of one processor, 1..100,
 					 default 25 */
 	uint64_t unwind_memory_bytes; /* --unwind-memory, default 32M */
-	const char *format;           /* "text" (default) or "json": a renderer's name */
+	const char *format;           /* --format: a renderer's name, default "text" */
+	bool brief_on_terminal;       /* "brief" instead if the reports go to a
+					 terminal */
+	bool any_height;              /* --top was given: the brief report may be higher
+					 than the terminal */
 	const char *output;           /* --output FILE; NULL (also for "-"): stdout;
 					 borrowed from argv, or "/dev/null" if one of
 					 `files` uses stdout */

@@ -387,12 +387,40 @@ static struct error *check_combined(const struct options_given *given)
 	return NULL;
 }
 
+/* The brief report has one view and one order, of live memory. */
+static struct error *check_format(const struct options_given *given)
+{
+	static const enum option_id others[] = {
+		OPTION_VIEW,        OPTION_SORT,        OPTION_GROUP_BY,
+		OPTION_SHOW_ALLOCS, OPTION_EVENT,       OPTION_GROWTH,
+		OPTION_KERNEL,      OPTION_WITH_KERNEL, OPTION_DIFF,
+	};
+	struct options *options = given->options;
+	bool is_brief = !strcmp(options->format, "brief");
+
+	options->any_height = given->values[OPTION_TOP];
+	options->brief_on_terminal = !given->values[OPTION_FORMAT];
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (!given->values[others[i]])
+			continue;
+		options->brief_on_terminal = false;
+		if (is_brief)
+			return error_create(ERROR_USAGE,
+					    "--format: expected 'text' or 'json' with "
+					    "--%s, which the brief report does not show; "
+					    "got 'brief'",
+					    option_rows[others[i]].name);
+	}
+	return NULL;
+}
+
 struct error *options_check(const struct options_given *given)
 {
 	/* In this order: later checks rely on earlier ones. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
-		check_offline, check_view, check_target, check_blocks,   check_kernel,
-		check_events,  check_otel, check_sizes,  check_combined, check_files,
+		check_offline,  check_view,   check_target, check_blocks,
+		check_kernel,   check_events, check_otel,   check_sizes,
+		check_combined, check_files,  check_format,
 	};
 	struct error *err = NULL;
 

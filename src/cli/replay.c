@@ -13,10 +13,10 @@
 DEFINE_CLEANUP(struct report *, report_destroy);
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
 
-static struct error *write_report(const struct options *options, struct output *output,
+static struct error *write_report(const struct report_setup *setup, struct output *output,
 				  const struct report *shown)
 {
-	struct error *err = renderer_find(options->format)->render(shown, output->file);
+	struct error *err = renderer_find(setup->format)->render(shown, output->file);
 
 	return err ? err : output_flush(output);
 }
@@ -40,14 +40,13 @@ static struct error *make_snapshot(const struct options *options, struct snapsho
 }
 
 static struct error *replay(const struct options *options,
-			    const struct report_options *report_options,
-			    struct output *output)
+			    const struct report_setup *setup, struct output *output)
 {
 	_cleanup_(snapshot_file_deinit) struct snapshot_file file = {.snap = NULL};
 	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
 	_cleanup_(report_destroyp) struct report *report = NULL;
-	struct report_options shown_options = *report_options, all;
+	struct report_options shown_options = setup->options, all;
 	struct outputs outputs;
 	struct report shown;
 	struct error *err = snapshot_file_open("--replay", options->replay, &file);
@@ -76,7 +75,7 @@ static struct error *replay(const struct options *options,
 	if (!err)
 		err = report_view(report, &shown_options, &shown);
 	if (!err)
-		err = write_report(options, output, &shown);
+		err = write_report(setup, output, &shown);
 	/* If one output fails, the others are still written. */
 	return report ? outputs_write(&outputs, report, err, true) : err;
 }

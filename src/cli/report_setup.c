@@ -3,12 +3,18 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/terminal.h"
 #include "render/views.h"
 #include "report/filter.h"
 
 /* Number of single blocks in JSON if --top does not limit the rows. */
 #define SINGLES_DEFAULT 10
+
+/* The brief report groups so many call paths, those that hold most. Naming them all could
+ * take long. */
+#define BRIEF_STACKS 1000
 
 static bool is_set(const char *variable)
 {
@@ -77,6 +83,10 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 	bool is_json = !strcmp(options->format, "json");
 
 	*ret = (struct report_setup){
+		.format = is_terminal && options->brief_on_terminal ? "brief"
+								    : options->format,
+		.is_terminal = is_terminal,
+		.fits_terminal = !options->any_height,
 		.options =
 			{
 				.sort = options->sort,
@@ -94,17 +104,34 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				.view = options->view,
 				.color = wants_color(options->color, is_terminal),
 				.utf8 = locale_is_utf8(),
+				.interval_ns = options->replay ? 0 : options->interval_ns,
+				.whole_stacks = !strcmp(options->hide_frames, "none"),
 			},
 		.filter = report_filter_create(),
 	};
 	if (!ret->filter)
 		return error_no_memory();
+	if (!strcmp(ret->format, "brief")) {
+		ret->options.causes = options->top;
+		if (options->top && options->top < BRIEF_STACKS)
+			ret->options.top = BRIEF_STACKS;
+		report_setup_measure(ret);
+	}
 	if (view->singles)
 		ret->options.singles = options->top ? options->top : UINT64_MAX;
 	else if (is_json)
 		ret->options.singles = options->top ? options->top : SINGLES_DEFAULT;
 	ret->options.filter = ret->filter;
 	return fill_filter(options, ret->filter);
+}
+
+void report_setup_measure(struct report_setup *setup)
+{
+	if (!setup->is_terminal)
+		return;
+	terminal_size(STDOUT_FILENO, &setup->options.columns, &setup->options.lines);
+	if (!setup->fits_terminal)
+		setup->options.lines = 0;
 }
 
 void report_setup_deinit(struct report_setup *setup)

@@ -6,8 +6,11 @@
 #include "cli/options.h"
 
 struct report_setup {
+	const char *format;            /* name of the renderer; static */
 	struct report_options options; /* of the reports, not of the files beside them */
-	struct report_filter *filter;  /* owns what options.filter points to */
+	bool fits_terminal; /* the reports are as high as the terminal at most */
+	bool is_terminal;
+	struct report_filter *filter; /* owns what options.filter points to */
 };
 
 /* Read the files of --suppressions and --hide-frames. `is_terminal`: the reports go to a
@@ -17,5 +20,8 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				struct report_setup *ret)
 	__attribute__((warn_unused_result));
 void report_setup_deinit(struct report_setup *setup);
+
+/* Look up the size of the terminal, which may change, before each report. */
+void report_setup_measure(struct report_setup *setup);
 
 #endif

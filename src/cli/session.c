@@ -602,11 +602,12 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	bool is_final = report_cause_is_final(cause);
-	struct report_options options =
-		outputs_report_options(&s->outputs, &s->setup.options, is_final);
+	struct report_options options;
 	struct report shown;
 	struct error *err;
 
+	report_setup_measure(&s->setup);
+	options = outputs_report_options(&s->outputs, &s->setup.options, is_final);
 	if (is_final) {
 		tracer_freeze(s->tracer);
 		if (s->kernel_tracer)
@@ -811,7 +812,6 @@ struct error *session_run(const struct options *options, int *status)
 {
 	_cleanup_(session_deinit) struct session s = {
 		.options = options,
-		.renderer = renderer_find(options->format),
 		.waiter = WAITER_NONE,
 		.tracees = {.epoll_fd = -1},
 	};
@@ -822,6 +822,7 @@ struct error *session_run(const struct options *options, int *status)
 	progress_init(&s.progress, options->quiet);
 	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
 				&s.setup);
+	s.renderer = renderer_find(s.setup.format);
 	s.progress.waiter = &s.waiter;
 	s.setup.options.progress = (struct report_progress){progress_show, &s.progress};
 	if (!err)

@@ -254,8 +254,8 @@ static void refuses_bad_words(void)
 	REFUSED("--sort: expected 'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
 		"'temporary'; got ''",
 		"-p1", "--sort=");
-	REFUSED("--format: expected 'text' or 'json'; got 'xml'", "-p1", "--format",
-		"xml");
+	REFUSED("--format: expected 'text', 'brief' or 'json'; got 'xml'", "-p1",
+		"--format", "xml");
 	REFUSED("--output: expected a file name; got ''", "-p1", "--output=");
 	REFUSED("-L: expected the file that holds the allocator; got ''", "-p1", "-L",
 		"");

@@ -4,6 +4,7 @@
 
 #include "cli/option_table.h"
 #include "cli/report_setup.h"
+#include "render/renderer.h"
 #include "render/views.h"
 #include "report/filter.h"
 
@@ -27,6 +28,13 @@ static void check_choices(void)
 		CHECK_CONTAINS(row->help, row->choices[i]);
 	}
 	CHECK_INT(i, REPORT_SORTS);
+	row = &option_rows[OPTION_FORMAT];
+	for (i = 0; row->choices[i]; i++) {
+		CHECK(renderer_find(row->choices[i]));
+		CHECK_CONTAINS(row->expected, row->choices[i]);
+		CHECK_CONTAINS(row->help, row->choices[i]);
+	}
+	CHECK_INT(i, 3);
 }
 
 /* A view sets its order and the data that it needs. */
@@ -99,6 +107,77 @@ static void what_reports_need(void)
 	setup(&s, false, &o);
 	CHECK(s.options.past && !s.options.skip_by_traffic);
 	CHECK_INT(s.options.singles, 10);
+}
+
+/* The format on a terminal, and elsewhere. */
+static void check_formats(const char *option, const char *on_terminal,
+			  const char *elsewhere)
+{
+	_cleanup_(report_setup_deinit) struct report_setup s;
+	struct options o;
+
+	PARSE(&o, (char *)option);
+	setup(&s, true, &o);
+	CHECK_STR(s.format, on_terminal);
+	report_setup_deinit(&s);
+	setup(&s, false, &o);
+	CHECK_STR(s.format, elsewhere);
+}
+
+/* The brief report is the default on a terminal, as long as it shows what is asked for.
+ * Scripts get the lines of memleak. */
+static void formats(void)
+{
+	static const char *const refused[] = {"--view=leaks", "--sort=size",
+					      "--group-by=path", "--show-allocs"};
+
+	check_formats(NULL, "brief", "text");
+	check_formats("--combined-only", "brief", "text");
+	check_formats("--follow-forks", "brief", "text");
+	check_formats("--format=brief", "brief", "brief");
+	check_formats("--format=text", "text", "text");
+	check_formats("--format=json", "json", "json");
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		char message[128];
+
+		check_formats(refused[i], "text", "text");
+		snprintf(message, sizeof(message),
+			 "--format: expected 'text' or 'json' with %.*s, which the brief "
+			 "report does not show; got 'brief'",
+			 (int)strcspn(refused[i], "="), refused[i]);
+		REFUSED(message, "-p1", "--format=brief", (char *)refused[i]);
+	}
+	check_formats("--kernel", "text", "text");
+	check_formats("--with-kernel", "text", "text");
+	check_formats("--growth", "text", "text");
+	REFUSED("--format: expected 'text' or 'json' with --diff, which the brief report "
+		"does not show; got 'brief'",
+		"--diff", "a", "b", "--format=brief");
+}
+
+/* --top is the number of causes; they are made of more stacks. */
+static void brief_tops(void)
+{
+	_cleanup_(report_setup_deinit) struct report_setup s;
+	struct options o;
+
+	PARSE(&o, "--format=brief");
+	setup(&s, false, &o);
+	CHECK_INT(s.options.causes, 10);
+	CHECK_INT(s.options.top, 1000);
+	CHECK_INT(s.options.interval_ns, 5000000000);
+	CHECK(s.fits_terminal && !s.options.whole_stacks);
+	report_setup_deinit(&s);
+	PARSE(&o, "--format=brief", "--top=0", "--hide-frames=none", "-i7");
+	setup(&s, false, &o);
+	CHECK_INT(s.options.causes, 0);
+	CHECK_INT(s.options.top, 0);
+	CHECK_INT(s.options.interval_ns, 7000000000);
+	CHECK(!s.fits_terminal && s.options.whole_stacks);
+	report_setup_deinit(&s);
+	PARSE(&o, "--format=brief", "--top=5000");
+	setup(&s, false, &o);
+	CHECK_INT(s.options.top, 5000);
 }
 
 static bool has_color(bool is_terminal, const char *how)
@@ -221,6 +300,8 @@ int main(void)
 	RUN(check_choices);
 	RUN(views_and_sorts);
 	RUN(what_reports_need);
+	RUN(formats);
+	RUN(brief_tops);
 	RUN(colors);
 	RUN(locales);
 	RUN(patterns);
