@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/option_table.h"
+#include "cli/option_texts.h"
 
 #define HELP_COLUMN 30
 #define LINE_WIDTH  80
@@ -50,13 +51,9 @@ static void print_row(FILE *out, const struct option_row *row)
 
 void options_help(FILE *out)
 {
-	fputs("Usage: memtrace --pid PID [OPTION]...\n"
-	      "       memtrace [OPTION]... -- COMMAND [ARGUMENT]...\n"
-	      "       memtrace [OPTION]... --program FILE [-- NAME [ARGUMENT]...]\n"
-	      "       memtrace --replay FILE [OPTION]...\n"
-	      "       memtrace --diff OLD NEW [OPTION]...\n"
-	      "Show which call paths hold the heap memory of a running process.\n",
-	      out);
+	for (size_t i = 0; option_usages[i]; i++)
+		fprintf(out, "%s %s\n", i ? "      " : "Usage:", option_usages[i]);
+	fputs("Show which call paths hold the heap memory of a running process.\n", out);
 	for (int group = 0; group < GROUP_COUNT; group++) {
 		fprintf(out, "\n%s:\n", option_group_name((enum option_group)group));
 		for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
@@ -69,32 +66,8 @@ void options_help(FILE *out)
 	      "Ctrl-C prints a final report and ends; SIGUSR1 prints a report at once.\n"
 	      "Exit status: 0 when done, 1 when tracing or a file failed, 2 for a wrong "
 	      "command\nline.\n"
-	      "\nExamples:\n"
-	      "  memtrace --pid 1234\n"
-	      "      a report every 5 seconds until Ctrl-C\n"
-	      "  memtrace -p 1234 -i 1 -n 3 -T 20\n"
-	      "      three reports, a second apart, with the 20 largest stacks\n"
-	      "  memtrace -p 1234 --older 1m --min-size 4K\n"
-	      "      only blocks of 4 KiB and more that are older than a minute\n"
-	      "  memtrace -p 1234 -d 10m --format json -o leaks.json\n"
-	      "      ten minutes, a JSON object per report, into a file\n"
-	      "  memtrace -p 1234 -d 10m --html heap.html --pprof heap-%p.pb.gz\n"
-	      "      and at the end a summary for a browser and a profile for pprof\n"
-	      "  memtrace -p 1234 --view traffic --exclude 'mod:libxml2*' -T 20\n"
-	      "      the 20 stacks that allocated most, but not those through libxml2\n"
-	      "  memtrace -p 1234 -d 10m --save heap.mts\n"
-	      "      keep everything after ten minutes in a snapshot\n"
-	      "  memtrace --replay heap.mts --top 50\n"
-	      "      any report of it, later or elsewhere, without root\n"
-	      "  memtrace --diff before.mts after.mts --flame change.svg\n"
-	      "      which stacks hold more, or less, than in another snapshot\n"
-	      "  memtrace -p 1234,1240 --follow-forks\n"
-	      "      two processes, and the children that they fork\n"
-	      "  memtrace --lib /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -s 100\n"
-	      "      every process that maps this allocator, one allocation in 100\n"
-	      "  memtrace -p 1234 --sample-every 100\n"
-	      "      one allocation in a hundred, for a busy process\n"
-	      "  memtrace -o leaks.txt -- ./program --its-option\n"
-	      "      start a program and trace it from its first instruction\n",
+	      "\nExamples:\n",
 	      out);
+	for (const struct option_example *e = option_examples; e->command; e++)
+		fprintf(out, "  %s\n      %s\n", e->command, e->meaning);
 }
