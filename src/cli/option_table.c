@@ -40,6 +40,7 @@ static const char *const unwinds[] = {[UNWIND_CHOICE_AUTO] = "auto",
 				      [UNWIND_CHOICE_FP] = "fp",
 				      NULL};
 static const char *const paths[] = {"full", "short", NULL}; /* index: a bool */
+static const char *const hidden[] = {"default", "none", NULL};
 static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
 
@@ -66,7 +67,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_PROGRAM] = {
 		"program", .argument = "FILE", .group = GROUP_TARGET,
-		.kind = KIND_PATH, FIELD(program),
+		.kind = KIND_PATH, FIELD(program), .offer = OFFER_FILES,
 		.expected = "the program to start",
 		.help = "start FILE and trace it from its first instruction; what follows "
 			"'--' is then its argument 0 and further arguments (default: FILE "
@@ -74,7 +75,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_LIB] = {
 		"lib", 'L', "obj", 'O', .argument = "FILE", .group = GROUP_TARGET,
-		.kind = KIND_PATH, FIELD(library),
+		.kind = KIND_PATH, FIELD(library), .offer = OFFER_FILES,
 		.expected = "the file that holds the allocator",
 		.help = "look for the allocator in this file only (default: in every file that "
 			"the process has mapped); without a process: trace every process "
@@ -107,14 +108,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_REPLAY] = {
 		"replay", .argument = "FILE", .group = GROUP_TARGET, .kind = KIND_PATH,
-		.offline = OFFLINE_REPLAY, FIELD(replay),
+		.offline = OFFLINE_REPLAY, FIELD(replay), .offer = OFFER_SNAPSHOTS,
 		.expected = "a file that --save has written",
 		.help = "trace nothing: make the report of a snapshot that --save has "
 			"written, here or elsewhere; needs no root",
 	},
 	[OPTION_DIFF] = {
 		"diff", .argument = "OLD NEW", .group = GROUP_TARGET, .kind = KIND_PAIR,
-		.offline = OFFLINE_DIFF, FIELD(diff_old),
+		.offline = OFFLINE_DIFF, FIELD(diff_old), .offer = OFFER_SNAPSHOTS,
 		.expected = "two files that --save has written, the older one first",
 		.help = "trace nothing: show which stacks of two snapshots differ, and by "
 			"how much; stacks are matched by names",
@@ -285,7 +286,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_SUPPRESSIONS] = {
 		"suppressions", .argument = "FILE", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
-		.kind = KIND_LIST, FIELD(suppressions),
+		.kind = KIND_LIST, FIELD(suppressions), .offer = OFFER_FILES,
 		.expected = "a file of lines leak:PATTERN, at most 16 times",
 		.help = "leave out stacks that a file for LeakSanitizer suppresses, and say "
 			"what they hold; may be given again",
@@ -371,7 +372,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_DEBUG_DIR] = {
 		"debug-dir", .argument = "DIR", .group = GROUP_NAMES,
-		.kind = KIND_LIST, FIELD(debug_dirs),
+		.kind = KIND_LIST, FIELD(debug_dirs), .offer = OFFER_DIRECTORIES,
 		.expected = "a directory, or several with ':' between",
 		.help = "look for separate debug files below DIR too, by build-id and "
 			"debuglink, before /usr/lib/debug; may be given more than once",
@@ -396,7 +397,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 
 	[OPTION_HIDE_FRAMES] = {
 		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
-		.kind = KIND_PATH, FIELD(hide_frames),
+		.kind = KIND_PATH, FIELD(hide_frames), .choices = hidden, .offer = OFFER_FILES,
 		.expected = "'default', 'none' or a file of patterns",
 		.help = "leave out of the stacks of text reports how programs and threads "
 			"begin and what stands between a container and the allocator "
@@ -421,7 +422,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_OUTPUT] = {
 		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
-		.kind = KIND_PATH, FIELD(output),
+		.kind = KIND_PATH, FIELD(output), .offer = OFFER_FILES,
 		.expected = "a file name",
 		.help = "write reports to FILE, which must not exist yet "
 			"(default, and '-': standard output)",
@@ -512,7 +513,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_KERNEL_HEADERS] = {
 		"kernel-headers", .argument = "WHERE", .group = GROUP_ADVANCED,
-		.kind = KIND_HEADERS, FIELD(headers_mode), .choices = headers,
+		.kind = KIND_HEADERS, FIELD(headers_mode), .choices = headers, .offer = OFFER_DIRECTORIES,
 		.expected = "'auto', 'embedded' or a directory",
 		.help = "compile the probes against the embedded headers, those in a "
 			"directory, or auto (the default): embedded where they agree "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The option table: one row for each option. options.c parses with it and takes its error
- * messages from it; options_help.c prints the help text from it.
+ * messages from it; options_help.c prints the help text from it, and src/manual writes
+ * the man page and the completions of shells from it.
  */
 #ifndef CLI_OPTION_TABLE_H
 #define CLI_OPTION_TABLE_H
@@ -130,6 +131,16 @@ enum option_offline {
 	OFFLINE_ALL = OFFLINE_REPLAY | OFFLINE_DIFF,
 };
 
+/* What a shell completes the value to, besides `choices`. Values of KIND_PIDS and
+ * KIND_PATTERN are always completed to processes and files. */
+enum option_offer {
+	OFFER_NOTHING,
+	OFFER_PROCESSES,
+	OFFER_FILES,
+	OFFER_DIRECTORIES,
+	OFFER_SNAPSHOTS, /* files that --save wrote, named .mts */
+};
+
 struct option_row {
 	const char *name; /* without "--" */
 	char letter;      /* 0: none */
@@ -144,8 +155,9 @@ struct option_row {
 	uint64_t min, max;          /* limits of numbers, both inclusive */
 	uint64_t unit_ns;           /* of durations: the unit of a plain number, ns */
 	const char *const *choices; /* ended by NULL */
-	const char *expected;       /* after "expected " in an error */
-	const char *help;           /* one sentence; wrapped when printed */
+	enum option_offer offer;
+	const char *expected; /* after "expected " in an error */
+	const char *help;     /* one sentence; wrapped when printed */
 };
 
 extern const struct option_row option_rows[OPTION_ID_COUNT];

@@ -25,6 +25,8 @@ static const struct room {
 	{"cli",
 	 {"render", "bpf", "plan", "unwind", "report", "snapshot", "symbol", "target",
 	  "confined", "util"}},
+	/* Of cli only the option table; see options in src/CMakeLists.txt. */
+	{"manual", {"cli", "bpf", "util"}},
 };
 
 #define ROOM_COUNT (sizeof(rooms) / sizeof(*rooms))

@@ -38,6 +38,7 @@ static const struct opener {
 	 "/proc of a confined child, and again what a policy has found"},
 	{"confined/confined.c", 1, "/proc of a confined child"},
 	{"confined/serve.c", 1, "/dev/null"},
+	{"manual/main.c", 2, "templates, when memtrace is built"},
 	{"report/filter_file.c", 1, "what the user names"},
 	{"symbol/bcc.c", 1, "/proc/PID/exe"},
 	{"symbol/code_maps.c", 3, "/proc/PID; looks at what libbcc is about to open"},
