@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A process that allocates in each of the usual ways, with whatever allocator is
- * preloaded. First it prints where malloc and munmap are. Then it obeys lines on stdin,
- * "OPERATION N": it performs the operation N times and prints the ns that one takes in
- * the part that was disturbed least.
+ * A process that allocates with each of the usual functions, from whichever allocator is
+ * preloaded. First it prints the addresses of malloc and munmap. Then it reads commands
+ * from stdin, one a line: "OPERATION N" performs the operation N times and prints the ns
+ * of one operation in the fastest part (see PART), the one with the least interference.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -18,7 +18,8 @@
 #define GROWN_BYTES 256
 #define ALIGNMENT   64
 
-/* Short enough that most are not interrupted by other work of the machine. */
+/* Operations of one part. Short: most parts are not interrupted by other work of the
+ * machine. */
 #define PART 1000
 
 /* operator new(std::size_t) and operator delete(void *). */
@@ -29,7 +30,7 @@ struct operators {
 
 typedef void operation_fn(const struct operators *operators);
 
-/* The block is used, as far as the compiler can know. */
+/* Make the compiler assume that the block is used. */
 static inline void use(void *block)
 {
 	__asm__ __volatile__("" : : "r"(block) : "memory");
@@ -124,7 +125,7 @@ static double measure(operation_fn *run, const struct operators *operators,
 	return least_ns;
 }
 
-/* Those of the preloaded allocator, or of the C++ runtime. */
+/* The operators of the preloaded allocator, or of the C++ runtime. */
 static struct operators find_operators(void)
 {
 	struct operators found = {NULL, NULL};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What memtrace costs, each figure beside a floor or a peer that was measured in the
- * same run on the same machine. All figures are medians unless the table says otherwise.
+ * What memtrace costs. Each figure stands beside a lower bound (the floor) or a peer,
+ * measured in the same run on the same machine. All figures are medians unless the table
+ * says otherwise.
  */
 #include "bench.h"
 
@@ -61,7 +62,7 @@ double median(double values[], size_t count)
 			 : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Which sections to run: those that are named, or all. */
+/* Is the section to be run? Without arguments all are, else those that are named. */
 static bool is_wanted(int argc, char *const argv[], const char *name)
 {
 	for (int i = 1; i < argc; i++)
@@ -75,7 +76,7 @@ int main(int argc, char *argv[])
 	struct utsname kernel;
 	char why[256];
 
-	/* That of a file is not. */
+	/* The replay section reads a file and traces nothing: it needs no root. */
 	if (argc == 2 && !strcmp(argv[1], "replay")) {
 		section_replay();
 		return 0;

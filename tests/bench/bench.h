@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections of the bench and what all of them use. */
+/* The sections of the bench and the functions that all of them use. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
@@ -7,28 +7,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* End the bench: status 1, the message on stderr. Children die with it. */
+/* Print the message on stderr and exit with status 1. The children are killed too. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* CLOCK_MONOTONIC. */
+/* The time on CLOCK_MONOTONIC. */
 uint64_t now_ns(void);
 void sleep_ms(unsigned ms);
 
-/* The middle one of `values`, which it sorts; NAN when `count` is 0. */
+/* The median of `values`, which are sorted in place; NAN if `count` is 0. */
 double median(double values[], size_t count);
 
-/* Each measures and prints its table; the peer is measured when it can run. */
+/* Each section measures and prints its table. The peer is measured if it can run. */
 void section_start(bool has_peer);      /* start, resident memory, stop */
 void section_memory(bool has_peer);     /* kernel memory for each tracked block */
 void section_report(bool has_peer);     /* the report of a million blocks */
 void section_pairs(bool has_peer);      /* what a pair of malloc and free costs */
 void section_allocators(bool has_peer); /* kinds of allocation in several libraries */
-void section_analysis(void);            /* finding the places of probes */
+void section_analysis(void);            /* finding where to put probes */
 void section_follow(void);              /* programs that a traced process executes */
-void section_before(void);              /* start and report beside another build */
+void section_before(void);              /* start and report, beside another build */
 void section_growth(void);              /* what --growth costs a program that grows */
 void section_stacks(void);              /* what each frame of a stack costs */
-void section_unwind(void);              /* misses of large programs, first stacks */
+void section_unwind(void);              /* unwind misses, time to the first stack */
 void section_replay(void);              /* a large snapshot in each format */
 
 #endif

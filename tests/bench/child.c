@@ -15,7 +15,8 @@
 
 #include "bench.h"
 
-/* A large report shall not wait for the reader more than it must. */
+/* Large, so that the tracer does not wait for the reader while it writes a long
+ * report. */
 #define PIPE_BYTES (1 << 20)
 #define READ_BYTES (1 << 18)
 
@@ -39,7 +40,7 @@ struct child child_start(const char *const argv[])
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
 		dup2(err[1], STDERR_FILENO);
-		/* execvp() does not write to the strings; its prototype is from before
+		/* execvp() does not write to the strings; its prototype is older than
 		 * const. */
 		execvp(argv[0], (char *const *)(uintptr_t)argv);
 		_exit(127);

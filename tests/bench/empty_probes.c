@@ -17,7 +17,7 @@
 struct empty_probes {
 	struct attachment attachment;
 	int program, return_program;
-	int stacks; /* a map, or -1 */
+	int stacks; /* a BPF_MAP_TYPE_STACK_TRACE map, or -1 */
 };
 
 static void require(struct error *err)
@@ -37,7 +37,7 @@ static int load_empty(uint32_t attach_type)
 
 #define STACK_DEPTH 127
 
-/* Asks for the user's stack: r2 = the map; r3 = BPF_F_USER_STACK; call. */
+/* Call bpf_get_stackid(): r2 = the map; r3 = BPF_F_USER_STACK. */
 static int load_stackid(uint32_t attach_type, int stacks)
 {
 	const struct bpf_insn insns[] = {
@@ -62,8 +62,8 @@ static int load_stackid(uint32_t attach_type, int stacks)
 	return fd;
 }
 
-/* In the files that process `of` has mapped; attached to process `pid`, or to all that
- * map them: 0. */
+/* Probes in the files that process `of` has mapped. They fire in process `pid`, or, if
+ * that is 0, in every process that maps such a file. */
 static struct empty_probes *probes_attach(pid_t of, pid_t pid, enum probe_places places,
 					  bool with_stacks)
 {

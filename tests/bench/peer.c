@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What memleak-bpfcc wants from its surroundings. */
+/* What memleak-bpfcc needs in its environment. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,9 @@
 
 #include "tool.h"
 
-/* It compiles against headers of the running kernel, and its program must tell the
- * version of the kernel that runs, which may be a little newer than its headers. */
+/* memleak-bpfcc compiles against the headers of the running kernel. The version that its
+ * BPF program declares must be the running kernel's, which may be slightly newer than the
+ * headers: BCC_LINUX_VERSION_CODE overrides it. */
 static void set_kernel_version(const char *release)
 {
 	unsigned major = 0, minor = 0, patch = 0;

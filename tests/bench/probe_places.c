@@ -7,7 +7,7 @@
 
 struct walk {
 	struct probe_list *probes;
-	const char *path; /* of the file */
+	const char *path; /* the file that is being gone through */
 	enum probe_places places;
 };
 
@@ -20,7 +20,7 @@ static bool is_there(const struct walk *walk, uint64_t offset, bool is_return)
 	return false;
 }
 
-/* Functions may share a place: one probe is there for all of them. */
+/* Functions may share a place. It gets one probe, which serves all of them. */
 static void add(struct walk *walk, const struct plan_site *site, uint64_t offset,
 		bool is_return)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The places of probes in a plan, for programs that do nothing. */
+/* The places of a plan's probes, for programs that do nothing. */
 #ifndef BENCH_PROBE_PLACES_H
 #define BENCH_PROBE_PLACES_H
 
@@ -9,18 +9,20 @@
 
 enum probe_places {
 	PLACES_OUTSIDE, /* entry and return of each function */
-	PLACES_INSIDE,  /* where memtrace puts its own on a kernel that has what it takes
-			   (collect_site() of bpf/tracer_attach.c) */
-	PLACES_STEPPED, /* those of PLACES_INSIDE that see results and that the kernel
-			   single-steps; there may be none */
+	/* Where memtrace puts its own probes on a kernel with all features
+	 * (collect_site() of bpf/tracer_attach.c). */
+	PLACES_INSIDE,
+	/* The sites of PLACES_INSIDE that see results and that the kernel single-steps;
+	 * there may be none. */
+	PLACES_STEPPED,
 };
 
-/* Paths and names are borrowed from the plan; `program` is left out. */
+/* Paths and names are borrowed from the plan. The caller sets `program`. */
 struct probe_list {
 	VEC(struct attach_probe) list;
 };
 
-/* Out of memory ends the bench. */
+/* Running out of memory ends the bench. */
 void probe_list_init(struct probe_list *ret, const struct plan *plan,
 		     enum probe_places places);
 void probe_list_deinit(struct probe_list *probes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What tracing costs each kind of allocation in each of the usual allocators, and what
- * part of it single-stepped instructions have. All ways of tracing take turns on one
- * process in each round; they begin with another one each time.
+ * What tracing costs each kind of allocation in each of the usual allocators, and how
+ * much of that single-stepped instructions cost. In each round all ways of tracing take
+ * turns on one process. Each round starts with another way.
  */
 #include "bench.h"
 
@@ -21,7 +21,7 @@
 #define COUNT_PEER   20000
 
 static const struct {
-	const char *name; /* in allocations.c */
+	const char *name; /* the operation's name in allocations.c */
 	const char *text;
 } operations[] = {
 	{"malloc", "malloc, free"},
@@ -33,7 +33,7 @@ static const struct {
 
 #define OPERATIONS (sizeof(operations) / sizeof(*operations))
 
-/* NULL: the C library of the program. */
+/* NULL: the C library of the program */
 static const char *const libraries[] = {NULL, "libjemalloc.so.2",
 					"libtcmalloc_minimal.so.4", "libmimalloc.so.2"};
 
@@ -60,7 +60,7 @@ struct allocator_run {
 static void perform(struct target *target, unsigned long count, double ns[OPERATIONS])
 {
 	for (size_t i = 0; i < OPERATIONS; i++) {
-		/* A few before, to warm up. */
+		/* Warm up. */
 		target_allocate(target, operations[i].name, count / 20);
 		ns[i] = target_allocate(target, operations[i].name, count);
 	}
@@ -106,7 +106,8 @@ static void measure(struct allocator_run *run, struct target *target, enum way w
 		run->ns[way][i][round] = ns[i];
 }
 
-/* memleak-bpfcc wants the file named, and each of its functions to be in it. */
+/* memleak-bpfcc traces a library other than libc only if it is named with -O, and fails
+ * unless the library has all its functions. */
 static bool try_peer(struct allocator_run *run)
 {
 	struct target target = target_start_allocations(run->path);
@@ -141,7 +142,8 @@ static void measure_rounds(struct allocator_run *run)
 	}
 }
 
-/* memleak-bpfcc has no probes in operators that do not call malloc. */
+/* memleak-bpfcc has no probes on C++ operators; the last operation uses them. They are
+ * traced only where they call malloc. */
 static bool is_untraced(const struct allocator_run *run, enum way way, size_t operation)
 {
 	return way == PEER && run->path && operation == OPERATIONS - 1;

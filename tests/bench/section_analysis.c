@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How long the plan of a library takes: its symbols, and the machine code of its
- * functions, in which the probes' places are found. Processor time of this process, which
- * makes the plans by itself. "Again" is for the next process that maps the library
+ * How long the plan of a library takes: reading its symbols, and analysing the machine
+ * code of its functions to find the places of the probes. Processor time of this process,
+ * which makes the plans itself. "Again" is for the next process that maps the library
  * (plan/plan_cache.h).
  */
 #include "bench.h"
@@ -25,7 +25,7 @@ static const char *const libraries[] = {"libc.so.6", "libjemalloc.so.2",
 
 #define LIBRARIES (sizeof(libraries) / sizeof(*libraries))
 
-/* In ms. */
+/* Processor time, ms. */
 struct times {
 	double names, sites;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The start and a report with source lines, beside another memtrace in the same run. */
+/* The start, and a report with source lines, compared with another memtrace in one
+ * run. */
 #include "bench.h"
 
 #include <signal.h>
@@ -17,11 +18,11 @@
 #define REPORT_TIMEOUT_S 60
 
 struct figures {
-	double anew_ms;   /* exec to tracing, when nothing is kept */
+	double anew_ms;   /* exec to tracing, without a cache */
 	double start_ms;  /* exec to tracing, after other runs */
-	double first_ms;  /* first report: debug information is read */
+	double first_ms;  /* first report, which reads debug information */
 	double report_ms; /* second report */
-	double length_mb; /* of that */
+	double length_mb; /* length of the second report */
 };
 
 static double report_ms(struct tracing *tracing, double *length_mb)
@@ -38,7 +39,7 @@ static double report_ms(struct tracing *tracing, double *length_mb)
 	return ms;
 }
 
-/* Exec to tracing, where no earlier run can have kept anything. */
+/* Exec to tracing, with the cache of earlier runs disabled. */
 static double anew_ms(enum tool tool)
 {
 	static const char *const no_options[] = {NULL};
@@ -89,7 +90,7 @@ void section_before(void)
 		return;
 	}
 	for (unsigned run = 0; run < RUNS; run++) {
-		/* In turns, as the machine's speed drifts. */
+		/* By turns, because the machine's speed drifts. */
 		const struct figures a = measure(TOOL_MEMTRACE), b = measure(TOOL_BEFORE);
 
 		now[0][run] = a.start_ms;

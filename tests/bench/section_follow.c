@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a program costs that a traced process executes: a pair of malloc and free as in a
- * process that memtrace was attached to, and the build of a small project with all its
- * processes.
+ * What tracing costs a program that a traced process executes: a pair of malloc and free,
+ * compared with a process that memtrace attached to; and the build of a small project
+ * with all its processes.
  */
 #include "bench.h"
 
@@ -21,7 +21,7 @@
 #define RUNS       5
 #define PAIRS      200000
 #define DEPTH      4
-#define SETTLE_MS  500 /* until memtrace has looked at the new program */
+#define SETTLE_MS  500 /* gives memtrace time to notice the new program */
 
 #define FILES      10
 #define TIMEOUT_S  120
@@ -63,7 +63,7 @@ static FILE *open_in(const char *folder, const char *name)
 	return file;
 }
 
-/* A project of FILES files in C and their makefile. */
+/* A project of FILES source files in C and a makefile. */
 static void write_project(const char *folder)
 {
 	FILE *makefile = open_in(folder, "Makefile");
@@ -97,7 +97,7 @@ static int remove_one(const char *path, const struct stat *status, int type,
 	return remove(path);
 }
 
-/* The ms that make takes, by its own clock, and with memtrace's start and end. */
+/* The time make takes by its own clock, and including memtrace's start and end. */
 struct make_figures {
 	double own_ms, all_ms;
 };

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What --growth costs a program that does little but malloc and free, and grows by it.
- * That is less than what one process differs from another of the same program, by where
- * its heap came to lie, and far less than what a machine does besides. So
- * - two processes take turns at parts of a millisecond on one processor, and it is the
- *   ratio of neighbours that counts, of the time that the processor worked for them;
- * - first one of them is watched, then the other: what they differ by anyway is in both
- *   ratios, and falls out;
- * - each round has two new processes, and the median of the rounds has an interval of
- *   confidence that supposes nothing of how they are spread.
- * And what a page fault costs more, times the faults that there were, is another way to
- * the same figure. (Instructions would be a third; many virtual machines have no counter
- * of them.)
+ * What --growth costs a program that does little but malloc and free, and that grows.
+ * This cost is smaller than the difference between two processes of the same program,
+ * whose heaps lie at different addresses. It is far smaller than what other work on the
+ * machine causes. Therefore:
+ *
+ * - Two processes take turns on one processor, in parts of less than a millisecond. Each
+ *   part is compared with its neighbour, in processor time.
+ * - First one of the two is traced, then the other. What they differ by anyway is in both
+ *   ratios and cancels out.
+ * - Each round has two new processes. The median of the rounds gets a confidence interval
+ *   that assumes nothing about their distribution.
+ *
+ * As a cross-check, the extra cost of a page fault times the number of page faults should
+ * give the same figure. (Counting instructions would be a third way, but many virtual
+ * machines have no counter of them.)
  */
 #include "bench.h"
 
@@ -27,7 +30,7 @@
 #include "tool.h"
 
 #define ROUNDS  24
-#define PAIRS   300   /* of parts */
+#define PAIRS   300   /* parts of each process */
 #define COUNT   10000 /* blocks of a part: less than a millisecond */
 #define WARM    1000000
 
@@ -43,8 +46,9 @@ static double ask(struct target *target, const char *what, unsigned count)
 	return strtod(line, NULL);
 }
 
-/* Field number `field` of /proc/PID/`name`, counted from 1; from the third on where the
- * second is the command's name, which may hold blanks. */
+/* Field number `field` of /proc/PID/`name`, counted from 1. The second field of `stat` is
+ * the command's name, which may contain blanks: there, only fields from the third on can
+ * be read. */
 static double proc_field(int pid, const char *name, unsigned field)
 {
 	char path[64], text[1024];
@@ -73,16 +77,16 @@ static double fault_count(const struct target *target)
 	return proc_field(target->child.pid, "stat", 10);
 }
 
-/* Two processes, of which number `watched` is watched. */
+/* Figures of two processes while number `watched` is traced. */
 struct half {
-	double log_ratio;      /* of the second one's time to the first one's */
-	double block_ns[2];    /* of each */
-	double fault_ns[2];    /* of each, for a page */
-	double faults, all_ns; /* of the watched one */
-	double own_ns;         /* of memtrace */
+	double log_ratio;      /* log of process 1's time divided by process 0's */
+	double block_ns[2];    /* of each process, for a block */
+	double fault_ns[2];    /* of each process, for a page */
+	double faults, all_ns; /* of the traced process */
+	double own_ns;         /* memtrace's own processor time */
 };
 
-/* What a page costs each, when they take turns. */
+/* Measure what a new page costs each process, by turns. */
 static void touch(struct target targets[2], double ret_ns[2])
 {
 	double ns[2][TOUCHES];
@@ -99,7 +103,7 @@ static void take_turns(struct half *h, struct target targets[2])
 	double ns[2][PAIRS], ratio[PAIRS];
 
 	for (unsigned i = 0; i < PAIRS; i++) {
-		/* Neither is always the first. */
+		/* Alternate which one goes first. */
 		for (unsigned k = 0; k < 2; k++)
 			ns[(i + k) % 2][i] = ask(&targets[(i + k) % 2], "churn", COUNT);
 		ratio[i] = ns[1][i] / ns[0][i];
@@ -114,7 +118,7 @@ static void measure_half(struct half *h, struct target targets[2], unsigned watc
 	static const char *const options[] = {"--growth", NULL};
 	struct tracing tracing = tool_start(TOOL_MEMTRACE, &targets[watched], options);
 
-	/* What it does at the beginning is not what lasts. */
+	/* Skip the beginning of tracing: it costs more than what follows. */
 	ask(&targets[0], "churn", WARM / 4);
 	ask(&targets[1], "churn", WARM / 4);
 	h->own_ns = proc_field(tracing.child.pid, "schedstat", 1);
@@ -127,7 +131,7 @@ static void measure_half(struct half *h, struct target targets[2], unsigned watc
 	tool_stop(&tracing, NULL);
 }
 
-/* By round. */
+/* Indexed by round. */
 struct figures {
 	double bare_ns[ROUNDS], watched_ns[ROUNDS];
 	double bare_fault_ns[ROUNDS], watched_fault_ns[ROUNDS], passed_fault_ns[ROUNDS];
@@ -136,7 +140,7 @@ struct figures {
 
 static void measure(struct figures *f, unsigned round)
 {
-	struct half halves[2]; /* the second, and then the first is watched */
+	struct half halves[2]; /* [0]: process 1 is traced; [1]: process 0 is traced */
 	struct target targets[2] = {target_start(), target_start()};
 	double fault_ns[2], faults_ns = 0, all_ns = 0, own_ns = 0;
 	cpu_set_t one;
@@ -144,7 +148,7 @@ static void measure(struct figures *f, unsigned round)
 	CPU_ZERO(&one);
 	CPU_SET(round % 2 && sysconf(_SC_NPROCESSORS_ONLN) > 1, &one);
 	for (unsigned k = 0; k < 2; k++) {
-		/* Where it may not, it runs where it likes. */
+		/* If this fails, the process runs on any processor. */
 		sched_setaffinity(targets[k].child.pid, sizeof(one), &one);
 		ask(&targets[k], "churn", WARM);
 	}
@@ -169,9 +173,10 @@ static void measure(struct figures *f, unsigned round)
 }
 
 /*
- * Which of the ordered rounds, from each end, bounds the median with 95 % confidence: one
- * that fewer than it lie below by chance, each round being above the median as likely as
- * below, in 2.5 % of all cases at most.
+ * How many of the sorted rounds to skip at each end so that the rest spans a 95 %
+ * confidence interval of the median. A round is as likely to be above the median as below
+ * it. So the number of rounds below it is binomial, and each end may be wrong with a
+ * probability of at most 2.5 %.
  */
 static unsigned bound_of(unsigned rounds)
 {

@@ -15,23 +15,23 @@
 #include "table.h"
 #include "tool.h"
 
-/* --max-allocations as is, and the size of memleak's table (memleak.py: allocs). */
+/* Capacity of the tables: the default of --max-allocations, and memleak.py's `allocs`. */
 #define MEMTRACE_BLOCKS 1048576.0
 #define MEMLEAK_BLOCKS  1000000.0
 
 #define MAX_MAPS        64
 
-/* What fdinfo tells of a map (kernel/bpf/syscall.c, bpf_map_show_fdinfo()). */
+/* What fdinfo shows of a map (kernel/bpf/syscall.c, bpf_map_show_fdinfo()). */
 struct map {
 	unsigned id, entries;
-	double bytes; /* "memlock": memory that the kernel holds for it */
+	double bytes; /* "memlock": kernel memory that the map uses */
 	char name[BPF_OBJ_NAME_LEN];
 };
 
 struct maps {
 	struct map map[MAX_MAPS];
 	size_t count;
-	double bytes; /* of all */
+	double bytes; /* of all maps together */
 };
 
 static void name_map(struct map *map)
@@ -62,7 +62,8 @@ static void add_map(struct maps *maps, const char *path)
 		sscanf(line, "memlock: %lf", &map.bytes);
 	}
 	fclose(file);
-	/* Programs have "memlock" too, and one map may have many descriptors. */
+	/* Programs have "memlock" too (but no map_id). Several descriptors may refer to
+	 * one map. */
 	for (size_t i = 0; map.id && i < maps->count; i++)
 		if (maps->map[i].id == map.id)
 			return;

@@ -39,7 +39,7 @@ static const char *const options[WAYS][3] = {
 static void pairs(struct target *target, unsigned long count, double ns[DEPTHS])
 {
 	for (size_t i = 0; i < DEPTHS; i++) {
-		/* A few before, to warm up. */
+		/* Warm up. */
 		target_pairs(target, count / 20, depths[i]);
 		ns[i] = target_pairs(target, count, depths[i]);
 	}
@@ -96,7 +96,7 @@ void section_pairs(bool has_peer)
 		static const char empty[] = "empty probes of entry and return";
 		char name[2][64];
 
-		/* run_below() counts down to 0, and run_pairs() is below that. */
+		/* run_below() counts down to 0, and then calls run_pairs(). */
 		snprintf(name[0], sizeof(name[0]), "%u frames below main, ns",
 			 depths[d] + 2);
 		snprintf(name[1], sizeof(name[1]), "  the same, one in 100 sampled");

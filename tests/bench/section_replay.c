@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --replay of a made-up snapshot of a large program, in each format. */
+/* --replay of a generated snapshot of a large program, in each format. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define STACKS     100000
 #define BLOCKS     1000000
-#define CALLS      30000 /* return addresses, in functions of CALLS_EACH */
+#define CALLS      30000 /* distinct return addresses, CALLS_EACH in each function */
 #define CALLS_EACH 3
 #define DEPTH_MIN  8
 #define DEPTH_MAX  32
@@ -24,7 +24,7 @@
 #define CALL_BYTES 0x40
 #define TIMEOUT_S  60
 
-/* xorshift64 (Marsaglia, 2003), from the same seed each time. */
+/* xorshift64 (Marsaglia, 2003), always with the same seed. */
 static uint64_t random_number(void)
 {
 	static uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
@@ -41,7 +41,7 @@ static void need(bool ok)
 		die("out of memory");
 }
 
-/* Every call has a line; one in eight is of a function that is inlined. */
+/* Give the call a source line; every eighth also gets an inlined function. */
 static void add_name(struct snapshot *snap, size_t call)
 {
 	size_t function = call / CALLS_EACH;
@@ -76,7 +76,8 @@ static void add_name(struct snapshot *snap, size_t call)
 	need(vec_push(&snap->sources, source) && vec_push(&snap->names, name));
 }
 
-/* A path is one that was there, but for its leaves: stacks are a tree. */
+/* Each new stack shares its outer frames with an earlier one, as the stacks of a program
+ * form a tree. */
 static void add_stack(struct snapshot *snap)
 {
 	struct snapshot_stack stack = {
@@ -116,7 +117,7 @@ static void add_blocks(struct snapshot *snap)
 	}
 }
 
-/* What --save measures beside the blocks. */
+/* What --save stores beside the blocks. */
 static void add_measures(struct snapshot *snap)
 {
 	for (size_t i = 0; i < STACKS; i++) {
@@ -130,7 +131,7 @@ static void add_measures(struct snapshot *snap)
 			.intervals = 12,
 			.grew = (uint32_t)(random_number() % 13),
 			.slope_bytes_per_s = (double)(random_number() % 100000) / 7,
-			/* One in a hundred seems to leak. */
+			/* One stack in a hundred seems to leak. */
 			.determination = i % 100 ? 0.5 : 0.99,
 			.stands = 1,
 		};
@@ -181,7 +182,7 @@ static void make_file(const char *path)
 }
 
 struct figures {
-	double ms, cpu_ms, mb; /* until its end, of the processor, at its peak */
+	double ms, cpu_ms, mb; /* until the end; processor time; peak resident memory */
 };
 
 static double timeval_ms(const struct timeval *t)
@@ -189,7 +190,7 @@ static double timeval_ms(const struct timeval *t)
 	return (double)t->tv_sec * 1e3 + (double)t->tv_usec / 1e3;
 }
 
-/* The medians of some runs. */
+/* The medians of RUNS runs. */
 static struct figures measure(const char *file, const char *const options[])
 {
 	double ms[RUNS], cpu_ms[RUNS], mb[RUNS];

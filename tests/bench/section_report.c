@@ -21,15 +21,15 @@
 #define FLOOR_RUNS 5
 
 struct report_figures {
-	double ms;      /* from when it was due to the last byte */
-	double mb;      /* how long the report is */
-	double peak_mb; /* of the tracer, report made */
-	double blocks;  /* that the listed stacks hold */
+	double ms;      /* from when the report was due to its last byte */
+	double mb;      /* length of the report */
+	double peak_mb; /* resident memory of the tracer, including the report */
+	double blocks;  /* blocks of the listed stacks */
 };
 
 static const struct report_figures none = {NAN, NAN, NAN, NAN};
 
-/* The sum of the numbers behind each `before` in `text`. */
+/* The sum of the numbers that follow each `before` in `text`. */
 static double sum_behind(const char *text, const char *before)
 {
 	double sum = 0;
@@ -42,8 +42,9 @@ static double sum_behind(const char *text, const char *before)
 }
 
 /*
- * memtrace reports on SIGUSR1, memleak when its interval is over. When that was asked for
- * or began, or 0 when it was over before the blocks were there.
+ * Request a report and return when that was. memtrace reports on SIGUSR1. memleak reports
+ * when its interval ends: wait for that, and return 0 if it ended before the blocks were
+ * allocated.
  */
 static uint64_t ask_for_report(enum tool tool, struct tracing *tracing)
 {
@@ -58,7 +59,7 @@ static uint64_t ask_for_report(enum tool tool, struct tracing *tracing)
 
 	if (now > due_ns)
 		return 0;
-	/* What it said until now is no part of the report. */
+	/* Drop the output before the report. */
 	sleep_ms((unsigned)((due_ns - now) / 1000000));
 	child_discard(&tracing->child);
 	return due_ns;
@@ -81,8 +82,8 @@ static struct report_figures measure(enum tool tool, const char *const options[]
 		return none;
 	}
 
-	/* memleak writes the first line long before the rest, and ends with its report.
-	 */
+	/* memleak writes the first line long before the rest, and exits after its
+	 * report. */
 	struct text text = child_read_burst(
 		&tracing.child, REPORT_TIMEOUT_S,
 		tool == TOOL_MEMTRACE ? QUIET_MS : REPORT_TIMEOUT_S * 1000);
@@ -106,7 +107,7 @@ static struct report_figures measure(enum tool tool, const char *const options[]
 	return figures;
 }
 
-/* Reading as many bytes as the table of BLOCKS blocks has: what no report can avoid. */
+/* Reading as many bytes as the table of BLOCKS blocks has: no report can do without. */
 static double measure_reading(void)
 {
 	size_t words = (size_t)BLOCKS * 10 / 7 / ABI_LIVE_WAYS *

@@ -10,8 +10,8 @@
 #define ROUNDS 3
 #define PAIRS  100000
 
-/* Frames of the target in all: run_below() counts down to 0, below main and above
- * run_walks(); then come libc's two and _start. */
+/* The target's frames besides run_below()'s: main, run_walks(), two of libc and _start.
+ * run_below() counts down to 0, which is one more frame. */
 #define OTHER_FRAMES 6
 static const unsigned depths[] = {15, 25, 55, 105};
 #define DEPTHS (sizeof(depths) / sizeof(*depths))

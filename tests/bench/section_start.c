@@ -11,11 +11,11 @@
 #define RUNS_PEER 3
 #define SETTLE_MS 300
 
-/* Medians over some runs. */
+/* Medians of several runs. */
 struct start_figures {
 	double first_probe_ms, all_probes_ms;
-	double rss_mb, peak_mb; /* of the tracer */
-	double peak_all_mb;     /* the largest of it and its children */
+	double rss_mb, peak_mb; /* resident memory of the tracer, peak of it */
+	double peak_all_mb;     /* the largest of the tracer and its children */
 	double stop_ms;
 };
 
@@ -50,7 +50,7 @@ static struct start_figures measure(enum tool tool, const char *const options[],
 				      median(peak_all, runs), median(stop, runs)};
 }
 
-/* `memtrace --version`: what starting the binary costs when it does nothing. */
+/* `memtrace --version`: the cost of starting the binary when it does nothing. */
 static void measure_version(double *ms, double *peak_mb)
 {
 	static const char *const argv[] = {MEMTRACE_BINARY, "--version", NULL};

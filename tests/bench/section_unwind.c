@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What unwinding by learned rules takes of programs of any size: compilers for what they
- * miss and leave incomplete, and a large library for how soon there is a first stack. */
+/* The cost of unwinding by learned rules in large programs. Compilers: how many unwind
+ * misses and incomplete stacks there are. A large library: how soon the first stack is
+ * complete. */
 #include "bench.h"
 
 #include <elfutils/libdw.h>
@@ -40,7 +41,7 @@ static const char program[] =
 	"if (std::regex_match(argv[i], r)) m[argv[i]].push_back(\"\");\n"
 	"std::cout << m.size();\n}\n";
 
-/* Everything that it says on stderr, until it ends. */
+/* Read the child's stderr until it is closed. */
 static char *read_errors(struct child *child)
 {
 	static char said[65536];
@@ -69,7 +70,7 @@ static struct snapshot *load(const char *path)
 	return snap;
 }
 
-/* Allocations on call paths that end so. */
+/* The number of allocations whose call path ended with `end`. */
 static uint64_t count_ends(const struct snapshot *snap, enum stack_end end)
 {
 	uint64_t count = 0;
@@ -80,8 +81,8 @@ static uint64_t count_ends(const struct snapshot *snap, enum stack_end end)
 	return count;
 }
 
-/* Compile the program below `directory`: cc1plus what is preprocessed, since it does not
- * know for itself where all headers are. */
+/* Run a compiler on the program, with files in `directory`. cc1plus gets preprocessed
+ * source, since it does not find all headers by itself. */
 static void compile(const char *name, const char *compiler, const char *directory)
 {
 	bool is_gcc = strstr(compiler, "cc1plus");
@@ -189,8 +190,9 @@ struct first {
 	double probes_ms, stack_ms;
 };
 
-/* From when the probes stand until a report is there with the stack of the first
- * allocation, in code of the library (NULL: without it). */
+/* How long the start of memtrace takes, and then the time until it has reported the
+ * complete stack of the first allocation, one in code of the library. `library` NULL: the
+ * target's own code. */
 static struct first first_stack(const char *library)
 {
 	static const char *const options[] = {"--format", "json", "--no-lines",
@@ -228,7 +230,8 @@ static struct first first_stack(const char *library)
 	return first;
 }
 
-/* All rows of a file's .eh_frame, as tools have them that begin with the whole table. */
+/* Build all rows of a file's .eh_frame, as a tool would that converts the whole table
+ * first. */
 static double build_whole_table(const char *path, size_t *rows)
 {
 	double start_ns = (double)now_ns();
@@ -258,7 +261,7 @@ static double build_whole_table(const char *path, size_t *rows)
 			Dwarf_Frame *frame;
 			Dwarf_Addr row_end = at + 1;
 
-			/* Between functions there is none: some bytes. */
+			/* Addresses between functions have no row. */
 			if (!dwarf_cfi_addrframe(cfi, at, &frame)) {
 				if (*rows == room) {
 					room = room ? 2 * room : 1024;

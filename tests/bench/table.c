@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Three digits or so, whatever the size. */
+/* About three significant digits, whatever the magnitude. */
 static void print_number(int width, double n)
 {
 	if (isnan(n))

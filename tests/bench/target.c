@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The process that the bench traces. First it prints where two functions of libc are,
- * then it obeys lines on stdin:
- *   pairs N DEPTH   N pairs of malloc and free, DEPTH calls below main; prints the ns
- *                   that one takes in the part that was disturbed least
- *   walks N DEPTH   the same by turns from two places: no walk of the stack is as the
- *                   last one was
- *   fill N STACKS   N blocks that stay, from STACKS call paths; prints "full"
- *   churn N         N blocks, each in place of an older one, but a few that stay too;
- *                   prints the ns of the processor that one takes
+ * The process that the bench traces. First it prints the addresses of malloc and munmap.
+ * Then it reads commands from stdin, one a line:
+ *   pairs N DEPTH   N pairs of malloc and free, DEPTH calls below main; prints the ns of
+ *                   one pair in the fastest part (the one with the least interference)
+ *   walks N DEPTH   the same, alternating between two call sites: no stack equals the
+ *                   previous one
+ *   fill N STACKS   leak N blocks from STACKS call paths; prints "full"
+ *   churn N         N blocks, each in place of an older one; every 512th older one leaks;
+ *                   prints the processor time of one, ns
  *   load PATH       map a library; prints "loaded"
- *   call NAME       a function of it; prints "called"
- *   exec            become this program again
- *   touch N         N pages, each for the first time; prints the same of one
+ *   call NAME       call a function of it; prints "called"
+ *   exec            execute this program again
+ *   touch N         touch N new pages; prints the processor time of one, ns
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -28,7 +28,8 @@
 #define BLOCK_BYTES 32
 #define FILL_LEVELS 14 /* 2^14 call paths */
 
-/* Written so that no two functions below are the same code, which would be merged. */
+/* Written by each function below, to make them differ: the compiler would merge functions
+ * with equal code. */
 static volatile unsigned mark;
 
 static double now_ns(void)
@@ -39,7 +40,7 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Short enough that most are not interrupted by other work of the machine. */
+/* Short: most parts are not interrupted by other work of the machine. */
 #define PART_PAIRS 1000
 
 static NOINLINE double run_pairs(unsigned long count)
@@ -52,7 +53,7 @@ static NOINLINE double run_pairs(unsigned long count)
 		for (unsigned i = 0; i < PART_PAIRS; i++) {
 			void *p = malloc(BLOCK_BYTES);
 
-			/* The block is used, as far as the compiler can know. */
+			/* Make the compiler assume that the block is used. */
 			__asm__ __volatile__("" : : "r"(p) : "memory");
 			free(p);
 		}
@@ -92,9 +93,9 @@ static NOINLINE double run_below(double (*run)(unsigned long count), unsigned de
 }
 
 #define CHURN_BLOCKS 2000
-#define CHURN_LEAK   512 /* one block in so many stays */
+#define CHURN_LEAK   512 /* one block in this many leaks */
 
-/* By the clock of the process: others may want the processor. */
+/* Processor time of the process: not disturbed by others that want the processor. */
 static double cpu_ns(void)
 {
 	struct timespec t;
@@ -143,7 +144,7 @@ static NOINLINE double run_touch(unsigned long count)
 static NOINLINE void left(unsigned path, unsigned levels);
 static NOINLINE void right(unsigned path, unsigned levels);
 
-/* The next bit of `path` says which way to go; at the end a block is lost. */
+/* Branch by the next bit of `path`. The innermost call leaks a block. */
 static inline void descend(unsigned path, unsigned levels)
 {
 	if (!levels) {
@@ -168,7 +169,7 @@ static NOINLINE void right(unsigned path, unsigned levels)
 	mark = 2;
 }
 
-/* A library's function, which may do what it likes. */
+/* Call a function of a loaded library. Returns the answer to print. */
 static const char *call(const char *name)
 {
 	void (*function)(void) = NULL;

@@ -12,10 +12,9 @@
 
 #include "bench.h"
 
-#define START_TIMEOUT_S 30
-#define STOP_TIMEOUT_S  120
+#define START_TIMEOUT_S  30
+#define STOP_TIMEOUT_S   120
 
-/* A probe may be some instructions behind the entry. */
 #define CODE_BYTES       768 /* of a function: probes may be anywhere inside */
 
 #define PEER             "memleak-bpfcc"
@@ -47,13 +46,13 @@ bool tool_has_before(void)
 	return true;
 }
 
-/* What is looked at while a tracer starts. */
+/* What is observed while a tracer starts. */
 struct watch {
 	enum tool tool;
 	const struct target *target;
 	int memory; /* the target's /proc/PID/mem */
-	char malloc_code[CODE_BYTES], munmap_code[CODE_BYTES]; /* as they were */
-	char said[4096]; /* on the tracer's stderr */
+	char malloc_code[CODE_BYTES], munmap_code[CODE_BYTES]; /* code before the start */
+	char said[4096]; /* the tracer's stderr so far */
 	size_t said_len;
 };
 
@@ -112,7 +111,7 @@ static struct child start(enum tool tool, const struct target *target,
 	return child_start(argv);
 }
 
-/* Take what the tracer says, for at most 0.2 ms; false when it has closed its stderr. */
+/* Read the tracer's stderr, for at most 0.2 ms. Returns false when it is closed. */
 static bool listen_to(struct watch *watch, const struct child *child)
 {
 	struct pollfd p = {.fd = child->err, .events = POLLIN};
@@ -139,7 +138,7 @@ static bool all_probes_are_there(const struct watch *watch)
 			    watch->munmap_code);
 }
 
-/* Wait until it counts; false when it did not get that far. */
+/* Wait until the tracer counts. Returns false if it ends or exceeds the timeout. */
 static bool wait_for_probes(struct watch *watch, struct tracing *t)
 {
 	while (t->all_probes_ms < 0) {
@@ -159,7 +158,7 @@ static bool wait_for_probes(struct watch *watch, struct tracing *t)
 	return true;
 }
 
-/* Start it; false when it did not begin to trace, and `watch` has what it said. */
+/* Start a tracer. Returns false if it did not begin to trace; `watch->said` says why. */
 static bool try_start(struct watch *watch, const char *const options[],
 		      struct tracing *ret)
 {
@@ -195,7 +194,7 @@ bool tool_can_trace(enum tool tool, const struct target *target,
 		tool_stop(&t, NULL);
 		return true;
 	}
-	/* Of a Python traceback the last line tells most. */
+	/* The last line of a Python traceback says most. */
 	while (watch.said_len && watch.said[watch.said_len - 1] == '\n')
 		watch.said[--watch.said_len] = '\0';
 

@@ -12,45 +12,44 @@
 
 enum tool {
 	TOOL_MEMTRACE, /* the memtrace of this build */
-	TOOL_BEFORE,   /* the one that TOOL_BEFORE_VARIABLE names */
+	TOOL_BEFORE,   /* the memtrace that TOOL_BEFORE_VARIABLE names */
 	TOOL_MEMLEAK,
 };
 
 /* The environment variable with the path of another memtrace to compare with. */
 #define TOOL_BEFORE_VARIABLE "MEMTRACE_BENCH_BEFORE"
 
-/* Is it set? A path that cannot be executed ends the bench. */
+/* Is the variable set? Ends the bench if its path cannot be executed. */
 bool tool_has_before(void);
 
 /*
- * Set memleak-bpfcc's environment up and try to start it. False, and why in one line,
- * when it cannot run here.
+ * Set up memleak-bpfcc's environment and try to start it. Returns false if it cannot run
+ * here, with a reason of one line in `why`.
  */
 bool tool_find_peer(char *why, size_t why_size);
 
 /* A tracer at work on a target. */
 struct tracing {
 	struct child child;
-	uint64_t began_ns;     /* when it counted; all_probes_ms on the clock */
-	double first_probe_ms; /* from its execve until malloc's code had changed */
-	double all_probes_ms; /* until it counted: memtrace says so, memleak puts its last
-				 probe on munmap */
+	uint64_t began_ns;     /* when it began to count, CLOCK_MONOTONIC */
+	double first_probe_ms; /* from the start until malloc's code changed */
+	double all_probes_ms;  /* until it counted (all_probes_are_there()) */
 };
 
-/* memleak makes its one report so long after it began to count, and ends; memtrace makes
- * none before it is told to. */
+/* memleak makes one report this long after it began to count, and exits. memtrace reports
+ * only on request. */
 #define TOOL_PEER_INTERVAL_S 30
 
-/* Start it with `options` (ended by NULL) and wait until it counts. */
+/* Start a tracer with `options` (ended by NULL) and wait until it counts. */
 struct tracing tool_start(enum tool tool, const struct target *target,
 			  const char *const options[]);
 
-/* Start it and stop it again. False when it does not begin to trace, with the last line
- * of its stderr in `why`. */
+/* Start a tracer and stop it again. Returns false if it does not begin to trace, with the
+ * last line of its stderr in `why`. */
 bool tool_can_trace(enum tool tool, const struct target *target,
 		    const char *const options[], char *why, size_t why_size);
 
-/* Stop it with SIGINT; the ms until it was gone. `usage` may be NULL. */
+/* Stop a tracer with SIGINT. Returns the ms until it has ended. `usage` may be NULL. */
 double tool_stop(struct tracing *tracing, struct rusage *usage);
 
 #endif
