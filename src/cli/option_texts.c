@@ -15,7 +15,7 @@ const char *const option_usages[] = {
 const struct option_example option_examples[] = {
 	{"memtrace --pid 1234", "a report every 5 seconds until Ctrl-C"},
 	{"memtrace -p 1234 -i 1 -n 3 -T 20",
-	 "three reports, a second apart, with the 20 largest stacks"},
+	 "three reports, a second apart, with the 20 largest causes"},
 	{"memtrace -p 1234 --older 1m --min-size 4K",
 	 "only blocks of 4 KiB and more that are older than a minute"},
 	{"memtrace -p 1234 -d 10m --format json -o leaks.json",
