@@ -14,13 +14,13 @@
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 
-/* An answer that takes longer does not come. */
+/* how long to wait for an answer before the test fails, ms */
 #define PATIENCE_MS 30000
 
 struct browser {
 	pid_t pid;
 	int to, from;
-	struct strbuf in; /* what was read and not yet taken */
+	struct strbuf in; /* bytes that were read and not yet handled */
 	int id;           /* of the last command */
 	char *session;
 	const char *answer;
@@ -49,13 +49,13 @@ static void execute(const char *path, const char *dir, int in, int out)
 {
 	char data[256];
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	/* Out of the way of 3 and 4. */
+	/* Move both away from 3 and 4, which the browser reads from and writes to. */
 	int high_in = fcntl(in, F_DUPFD_CLOEXEC, 10);
 	int high_out = fcntl(out, F_DUPFD_CLOEXEC, 10);
 
 	snprintf(data, sizeof(data), "--user-data-dir=%s/profile", dir);
 	setsid();
-	/* Its home is not ours to fill. */
+	/* Keep the browser from writing to the user's home directory. */
 	setenv("HOME", dir, 1);
 	if (dup2(high_in, 3) < 0 || dup2(high_out, 4) < 0 || dup2(null, 0) < 0 ||
 	    dup2(null, 1) < 0 || dup2(null, 2) < 0)
@@ -73,7 +73,7 @@ static void send_message(struct browser *b, json_t *message)
 	size_t len, done = 0;
 
 	REQUIRE(text);
-	/* The NUL goes with it. */
+	/* The NUL ends the message. */
 	for (len = strlen(text) + 1; done < len;) {
 		ssize_t n = write(b->to, text + done, len - done);
 
@@ -112,7 +112,7 @@ static json_t *read_message(struct browser *b)
 	}
 }
 
-/* Takes `params`. Returns the command's number. */
+/* Consumes `params`. Returns the command's number. */
 static int send_command(struct browser *b, const char *method, json_t *params)
 {
 	json_t *message = json_pack("{s:i, s:s, s:o}", "id", ++b->id, "method", method,
@@ -157,7 +157,7 @@ static void handle_event(struct browser *b, const char *method, json_t *params)
 	}
 }
 
-/* Take one message; true, with its result, when it answers command `id`. */
+/* Handle one message. Returns true, with the result, if it answers command `id`. */
 static bool step(struct browser *b, int id, json_t **ret)
 {
 	_cleanup_(json_decrefp) json_t *message = read_message(b);
@@ -180,7 +180,8 @@ static bool step(struct browser *b, int id, json_t **ret)
 	return true;
 }
 
-/* Takes `params`; the result is the caller's. */
+/* Send a command and wait for its answer. Consumes `params`; the caller frees the
+ * result. */
 static json_t *command(struct browser *b, const char *method, json_t *params)
 {
 	json_t *result = NULL;
@@ -222,7 +223,8 @@ struct browser *browser_start(void)
 	struct browser *b = calloc(1, sizeof(*b));
 	int to[2], from[2];
 
-	/* Writing to a browser that has crashed is an error, not our end. */
+	/* If the browser has crashed, writing to it must fail with EPIPE, which the test
+	 * reports. */
 	signal(SIGPIPE, SIG_IGN);
 	REQUIRE(b && !pipe2(to, O_CLOEXEC) && !pipe2(from, O_CLOEXEC));
 	strcpy(b->dir, "/tmp/memtrace-test-XXXXXX");
@@ -255,10 +257,11 @@ void browser_stop(struct browser *b)
 	command_only(b, "Browser.close", json_object());
 	close(b->to);
 	close(b->from);
-	/* It may still write to its profile; its group is its own. */
+	/* The browser leads its own process group. It may still be writing to its
+	 * profile. */
 	kill(-b->pid, SIGKILL);
 	waitpid(b->pid, NULL, 0);
-	/* Its last children may still be at it. */
+	/* Its last children may still be writing there: try again. */
 	for (int i = 0; nftw(b->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS); i++) {
 		REQUIRE(i < 100);
 		usleep(20000);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chromium without a window, driven through the DevTools protocol over a pair of pipes
- * (chromium --remote-debugging-pipe: messages are JSON, each ended by a NUL; methods as
- * in https://chromedevtools.github.io/devtools-protocol/). It opens files of this machine
- * and has no network. Whatever fails ends the test program.
+ * Chromium without a window, controlled by the DevTools protocol over two pipes (chromium
+ * --remote-debugging-pipe: messages are JSON, each ended by a NUL; methods as in
+ * https://chromedevtools.github.io/devtools-protocol/). It opens local files and has no
+ * network. Any failure ends the test program.
  */
 #ifndef TESTS_BROWSER_BROWSER_H
 #define TESTS_BROWSER_BROWSER_H
@@ -13,37 +13,39 @@
 
 struct browser;
 
-/* Start it; ends the program as skipped where there is no chromium, and where CI is set
- * in the environment, which has installed it, as failed. */
+/* Start the browser. Without chromium, ends the program as skipped, or as failed if CI is
+ * set in the environment: CI installs chromium. */
 struct browser *browser_start(void);
 void browser_stop(struct browser *browser);
 
-/* Write `text` to a file NAME.SUFFIX that lives as long as the browser, and open it in
- * place of the page before; returns when it is loaded. Forgets errors and requests. */
+/* Write `text` to a new file NAME.SUFFIX, open it in place of the previous page, and
+ * return when it is loaded. Clears the lists of errors and requests. browser_stop()
+ * removes the file. */
 void browser_open(struct browser *browser, const char *suffix, const char *text,
 		  size_t len);
 
-/* What a JavaScript expression comes to: as a string, which the caller frees, or as a
- * number. */
+/* Evaluate a JavaScript expression, to a string (freed by the caller) or to a number. */
 char *browser_string(struct browser *browser, const char *expression);
 double browser_number(struct browser *browser, const char *expression);
 
-/* The mouse, in pixels of the window, and a key by its name ("Escape"). */
+/* Use the mouse, in pixels of the window, or press a key by its name ("Escape"). */
 void browser_move(struct browser *browser, double x, double y);
 void browser_click(struct browser *browser, double x, double y);
 void browser_key(struct browser *browser, const char *key);
 
-/* The middle of what the CSS selector finds first, which is brought into view. */
+/* Scroll the first element that the CSS selector finds into view, and click its
+ * centre. */
 void browser_click_on(struct browser *browser, const char *selector);
 
-/* What is typed into the next window.prompt() (borrowed). */
+/* The answer to the next window.prompt(): borrowed; NULL cancels it. */
 void browser_answer(struct browser *browser, const char *answer);
 
-/* "print" or "screen", and "dark" or "light". */
+/* Emulate `media`, "print" or "screen", and the colour scheme, "dark" or "light". */
 void browser_media(struct browser *browser, const char *media, const char *scheme);
 
-/* Exceptions, errors on the console and breaches of the page's policy since it was
- * opened, one a line; and the addresses of all that was loaded, the page among them. */
+/* Since the page was opened, one a line: exceptions, errors on the console and violations
+ * of the page's security policy; and the URLs of everything that was requested, including
+ * the page. */
 const char *browser_errors(const struct browser *browser);
 const char *browser_requests(const struct browser *browser);
 

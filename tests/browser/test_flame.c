@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The flame graph as a browser shows it: it is clicked, searched and reset, and what is
- * then to be seen is held to the numbers that it was made from. */
+/* The flame graph in a browser: click, search and reset it, and compare what it then
+ * shows with the numbers that it was made from. */
 #include "unit/render/fixture.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 
 #define TOTAL (2 * 1024 * 1024 + 3100 + 64 + 7)
-/* Of the frame of all memory, in pixels. */
+/* Width of the root frame ("all"), in pixels. */
 #define WIDTH 1180
 
 static struct browser *browser;
@@ -26,7 +26,8 @@ static void open_graph(struct fixture *f, const struct flame_options *options)
 	free(svg);
 }
 
-/* Evaluates `what` of the frame whose name begins with `name`, as `g`. */
+/* Evaluate `what`, where `g` is the frame whose name begins with `name` and `r` its
+ * box. */
 static void frame_expression(char *ret, size_t size, const char *name, const char *what)
 {
 	snprintf(ret, size,
@@ -56,7 +57,7 @@ static void check_label(const char *name, const char *want)
 	CHECK_STR(got, want);
 }
 
-/* Widths are those of a box on the screen: 0 when it is not shown. */
+/* Compare the width of the frame's box on the screen; 0 = not shown. */
 static void check_width(const char *name, double want)
 {
 	double got = frame_number(name, "r.width");
@@ -97,12 +98,12 @@ static void check_quiet(void)
 	const char *requests = browser_requests(browser);
 
 	CHECK_STR(browser_errors(browser), "");
-	/* Only itself. */
+	/* The only request is the page itself. */
 	CHECK(!strncmp(requests, "file:///tmp/", 12));
 	CHECK(strchr(requests, '\n') == requests + strlen(requests) - 1);
 }
 
-/* 3100 bytes beside 2 MiB. */
+/* The clicked frame has 3100 bytes, less than 1 % of the total. */
 static void a_click_zooms(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -120,7 +121,7 @@ static void a_click_zooms(void)
 	click("Cache::insert");
 	check_width("Cache::insert", WIDTH);
 	check_label("Cache::insert", "Cache::insert(std::string const&)");
-	/* Those that it was called by and that it calls are as wide; others are gone. */
+	/* Its callers and callees become as wide; the other frames disappear. */
 	check_width("all", WIDTH);
 	check_width("[libblob.so]", 0);
 	CHECK_INT(visible_frames(), 4);
@@ -128,7 +129,7 @@ static void a_click_zooms(void)
 	check_width("Cache::insert", insert);
 	check_label("Cache::insert", "");
 	CHECK_INT(visible_frames(), all);
-	/* The frame of all memory and Escape reset, too. */
+	/* A click on the root frame and Escape reset too. */
 	click("Cache::insert");
 	click("all");
 	CHECK_INT(visible_frames(), all);
@@ -136,7 +137,7 @@ static void a_click_zooms(void)
 	browser_key(browser, "Escape");
 	check_width("Cache::insert", insert);
 	CHECK_INT(visible_frames(), all);
-	/* So do the keyboard and what it is on. */
+	/* So does Enter while the button has the focus. */
 	click("Cache::insert");
 	CHECK_INT(visible_frames(), 4);
 	CHECK_INT(browser_number(browser,
@@ -160,7 +161,7 @@ static void search(const char *term, const char *want, double matches)
 		  matches);
 }
 
-/* malloc stands on each of the four paths that have one. */
+/* Memory is counted once, even if matching frames are nested. */
 static void a_search_sums_up(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -172,7 +173,7 @@ static void a_search_sums_up(void)
 	search("leaky", "matched 100.0 %, 2100252 bytes, in 3 frames", 3);
 	search("no such name", "matched 0.0 %, 0 bytes, in 0 frames", 0);
 	search("", "", 0);
-	/* Nothing is typed: the search before stays. */
+	/* A cancelled prompt keeps the previous search. */
 	search("libblob", "matched 99.8 %, 2097152 bytes, in 1 frames", 1);
 	search(NULL, "matched 99.8 %, 2097152 bytes, in 1 frames", 1);
 	browser_answer(browser, "insert");
@@ -213,7 +214,7 @@ static void rows_go_up_or_down(void)
 	}
 }
 
-/* Fills of the frames of a module, each once. */
+/* The distinct fill colours of a module's frames. */
 static void a_module_has_a_colour(void)
 {
 	static const char fills[] =
@@ -237,7 +238,7 @@ static void a_module_has_a_colour(void)
 		free(got[i]);
 }
 
-/* What is for hands is not printed, and colours are. */
+/* The buttons are not printed; the colours are. */
 static void it_prints(void)
 {
 	static const char shown[] = "Number(getComputedStyle(document.querySelector("
@@ -259,7 +260,7 @@ static void it_prints(void)
 	browser_media(browser, "screen", "light");
 }
 
-/* Names that would be markup, or end the script's section. */
+/* Names with markup, or with the end of the script's CDATA section. */
 static void names_stay_text(void)
 {
 	static const char evil[] = "]]></script><script>document.title='owned';alert(1)"
@@ -286,7 +287,7 @@ static void names_stay_text(void)
 		".find(t => t.includes('owned'))");
 
 	CHECK_STR(name, shown);
-	/* The script writes names too. */
+	/* The script writes names into the page, too. */
 	browser_answer(browser, "owned");
 	browser_click_on(browser, "#search");
 	browser_click_on(browser, "g.match rect");

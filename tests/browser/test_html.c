@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The summary as a browser shows it. */
+/* The HTML summary in a browser. */
 #include "unit/render/fixture_course.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ static void check_shows(const char *selector, const char *want)
 	char text[512];
 	_cleanup_(freep) char *got = NULL;
 
-	/* As it is shown: what is folded away is not in it. In graphics it is all text.
-	 */
+	/* innerText is the text as it is shown, without what is folded. SVG elements lack
+	 * it. */
 	snprintf(text, sizeof(text),
 		 "(function () { var e = document.querySelector(\"%s\");"
 		 "return (e.innerText === undefined ? e.textContent : e.innerText)"
@@ -53,7 +53,7 @@ static void check_quiet(void)
 	const char *requests = browser_requests(browser);
 
 	CHECK_STR(browser_errors(browser), "");
-	/* Only itself. */
+	/* The only request is the page itself. */
 	CHECK(!strncmp(requests, "file:///tmp/", 12));
 	CHECK(strchr(requests, '\n') == requests + strlen(requests) - 1);
 }
@@ -62,7 +62,7 @@ static void fill(struct fixture *f)
 {
 	fixture_init(f);
 	fixture_fill(f);
-	/* It holds nothing any more. */
+	/* A stack that no longer has live blocks. */
 	FIXTURE_STACK(f, STACK_END_COMPLETE, f->symbols.data[2].start + 5);
 	fixture_fill_course(f);
 	f->snap->processes.data->memory = (struct snapshot_memory){
@@ -160,7 +160,7 @@ static void a_call_path_unfolds(void)
 	check_quiet();
 }
 
-/* A number of a chart's element, in pixels of the chart. */
+/* Read an attribute of a chart's element, in pixels of the chart. */
 static double chart_number(const char *selector, const char *attribute)
 {
 	char text[512];
@@ -178,7 +178,7 @@ static void the_course_is_drawn(void)
 
 	fill(&f);
 	open_page(&f);
-	/* Three panels of six points. */
+	/* Three panels with six points each. */
 	CHECK_INT(count("#course g"), 3);
 	CHECK_INT(count("#course circle"), 18);
 	check_shows("#course g .name", "Live heap");
@@ -186,7 +186,8 @@ static void the_course_is_drawn(void)
 	double bottom = chart_number("g .grid", "y1");
 	double last = chart_number("g circle:nth-of-type(6)", "cy");
 
-	/* From 0 on, in proportion, and evenly in time. */
+	/* Heights are proportional to the bytes, from 0 on. Points are evenly spaced in
+	 * time. */
 	for (int i = 0; i < 6; i++) {
 		char selector[64];
 
@@ -217,7 +218,7 @@ static void the_course_is_drawn(void)
 	check_quiet();
 }
 
-/* Bars are as long as their numbers. */
+/* The length of a bar is proportional to its number. */
 static void histograms(void)
 {
 	static const char bar[] = "Number(document.querySelector(\"%s\")"
@@ -227,7 +228,7 @@ static void histograms(void)
 
 	fill(&f);
 	open_page(&f);
-	/* 4 to 7 bytes, up to 1 MiB. */
+	/* From "4 to 7 bytes" to "1 MiB up to 2 MiB". */
 	CHECK_INT(count("#sizes tbody tr"), 19);
 	check_shows("#sizes tbody tr:nth-child(1)", "4 to 7 B 1 0");
 	check_shows("#sizes tbody tr:nth-child(5)", "64 to 127 B 1 100");
@@ -242,7 +243,7 @@ static void histograms(void)
 	check_shows("#ages tbody tr:nth-child(1)", "under 1 ms 0 10");
 	check_shows("#ages tbody tr:nth-child(2)", "1 ms up to 2 ms 0 15");
 	check_shows("#ages tbody tr:nth-child(4)", "4 ms up to 8 ms 0 70");
-	/* All blocks are one second old. */
+	/* All live blocks are one second old. */
 	check_shows("#ages tbody tr:last-child", "512 ms up to 1.0 s 7 0");
 	check_quiet();
 }
@@ -274,7 +275,7 @@ static void the_flame_graph_works(void)
 	_cleanup_(freep) char *after = browser_string(browser, width);
 
 	CHECK_STR(before, "1.75");
-	/* A script adds up in other ways. */
+	/* The script rounds differently. */
 	CHECK(fabs(strtod(after, NULL) - strtod(before, NULL)) < 0.02);
 	check_quiet();
 }
@@ -323,7 +324,7 @@ static void dark_and_print(void)
 	browser_media(browser, "screen", "light");
 }
 
-/* Every text that a target can choose. */
+/* Every string that the target can choose. */
 static void names_stay_text(void)
 {
 	static const char evil[] =
@@ -360,7 +361,7 @@ static void names_stay_text(void)
 	CHECK_STR(name, shown);
 	CHECK_STR(thread, shown);
 	CHECK_STR(executable, shown);
-	/* One script of ours and one style. */
+	/* Only memtrace's own script and style. */
 	CHECK_INT(count("script"), 1);
 	CHECK_INT(count("style"), 1);
 	CHECK_INT(
@@ -375,7 +376,7 @@ static void names_stay_text(void)
 	check_quiet();
 }
 
-/* If a name did become markup: no script but ours runs, and nothing is loaded. */
+/* Even if a name did become markup, no foreign script runs, and nothing is loaded. */
 static void the_policy_holds(void)
 {
 	static const char inject[] = "(function () {"
@@ -398,7 +399,7 @@ static void the_policy_holds(void)
 	CHECK_CONTAINS(browser_errors(browser), "Content Security Policy");
 }
 
-/* Nothing at all to show is no reason for a broken page. */
+/* A run with nothing to show gives a valid page. */
 static void an_empty_run(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;

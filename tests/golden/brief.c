@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Imagined programs in the brief report, at four sizes of a terminal, held against the
- * screens in brief/. With a directory as argument the screens are written there instead,
- * to be read and then copied here. What every screen must keep to is checked at more
- * sizes, and of hostile programs too.
+ * Compares the brief report of made-up programs, at several terminal sizes, with the
+ * files in brief/. With a directory as argument, writes the screens there instead, to be
+ * reviewed and copied here. Rules for every screen are checked at more sizes and with
+ * hostile names, too.
  */
 #include "unit/render/fixture.h"
 
@@ -21,18 +21,18 @@ DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
 #define CXX           "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"
 
 #define FUNCTIONS_MAX 64
-#define REPORTS       6 /* so many were made, five seconds apart */
+#define REPORTS       6 /* number of reports, 5 s apart */
 
 static const char *write_dir;
 
 /* --- programs ----------------------------------------------------------------------- */
 
 struct function {
-	const char *name, *module, *file; /* no file: no debug information */
+	const char *name, *module, *file; /* file NULL: no debug information */
 	unsigned line;
 };
 
-/* The functions of the program that is being shown, in order of their addresses. */
+/* The functions of the current program, in order of their addresses. */
 static const struct function *functions;
 
 static struct error *find_sources(struct symbolizer *base, uint64_t address,
@@ -48,7 +48,7 @@ static struct error *find_sources(struct symbolizer *base, uint64_t address,
 			(struct source_frame){
 				.function = strdup(f->name),
 				.file = strdup(f->file),
-				/* A line for each byte. */
+				/* Each byte of a function is a line of its own. */
 				.line = f->line + (unsigned)(address % 0x100) - 0x10,
 			}));
 	return NULL;
@@ -89,7 +89,7 @@ static struct symbolizer *wrap(struct fixture *f, struct symbolizer *names)
 	return &lines->base;
 }
 
-/* A program: its functions, which end with one without name and module. */
+/* Begin a program. `list` ends with a function that has neither name nor module. */
 static void begin(struct fixture *f, const struct function *list, const char *command)
 {
 	fixture_init(f);
@@ -109,11 +109,13 @@ static void begin(struct fixture *f, const struct function *list, const char *co
 	f->snap->has_trends = true;
 }
 
-/* A call in the function of this number; others of it are `n` lines below. */
+/* A return address in function number `function`. LINE: in the same function, `n` source
+ * lines below. */
 #define AT(function)      (FIXTURE_BASE + 0x100 * (uint64_t)(function) + 0x11)
 #define LINE(function, n) (AT(function) + (n))
 
-/* Blocks of one call path. A slope above 0 makes it a leak suspect. */
+/* Add `count` live blocks with one call path, `bytes` in all. A slope above 0 makes the
+ * path a leak suspect. */
 #define HOLD(f, bytes, count, slope, ...)                                                \
 	hold((f), (bytes), (count), (slope),                                             \
 	     FIXTURE_STACK((f), STACK_END_COMPLETE, __VA_ARGS__))
@@ -136,7 +138,8 @@ static void hold(struct fixture *f, uint64_t size_bytes, uint64_t count, double 
 	REQUIRE(vec_push(&f->snap->trends[BLOCK_HEAP], trend));
 }
 
-/* Live bytes at each report so far, up to what is live now. */
+/* Add the live bytes at each report so far, which grew by `grew_by` (1 = all) to the
+ * present total. */
 static void add_moments(struct fixture *f, double grew_by)
 {
 	uint64_t live = 0;
@@ -155,7 +158,7 @@ static void add_moments(struct fixture *f, double grew_by)
 	}
 }
 
-/* A server in C with three leaks, and what it holds beside them. */
+/* A C server with three leaks and other live blocks. */
 static void c_server(struct fixture *f)
 {
 	enum {
@@ -209,7 +212,7 @@ static void c_server(struct fixture *f)
 	add_moments(f, 0.8);
 }
 
-/* A server in C++: one leak in many stacks, through containers and lambdas. */
+/* A C++ server: one leak with many stacks, through containers and lambdas. */
 static void cxx_server(struct fixture *f)
 {
 	enum {
@@ -281,7 +284,7 @@ static void cxx_server(struct fixture *f)
 	add_moments(f, 0.9);
 }
 
-/* An interpreter, which has no own code but its modules. */
+/* An interpreter: only its extension modules have code of their own. */
 static void python(struct fixture *f)
 {
 	enum {
@@ -316,7 +319,7 @@ static void python(struct fixture *f)
 	add_moments(f, 0.02);
 }
 
-/* Rust and stripped code, in the third of the reports, with losses and sampled. */
+/* Rust and stripped code; the third report, with losses and sampling. */
 static void rust(struct fixture *f)
 {
 	enum {
@@ -380,7 +383,7 @@ static void processes(struct fixture *f)
 					 (struct snapshot_trend){.intervals = 9}));
 }
 
-/* Names that attack the terminal, and are very long. */
+/* Very long names, and names with control characters. */
 static void hostile(struct fixture *f)
 {
 	enum {
@@ -410,7 +413,7 @@ static void hostile(struct fixture *f)
 	add_moments(f, 0.5);
 }
 
-/* Nothing is live; and nothing is old enough. */
+/* Nothing is live. */
 static void empty(struct fixture *f)
 {
 	static const struct function list[] = {{NULL, NULL, NULL, 0}};
@@ -434,10 +437,10 @@ static const struct program {
 	const char *name;
 	void (*fill)(struct fixture *f);
 	enum report_cause cause;
-	const char *first;   /* the function that names the first cause; NULL: no cause */
-	const char *size;    /* the number before it */
-	const char *verdict; /* what the last line begins with at 80 columns */
-	bool is_stored;      /* in brief/ */
+	const char *first;   /* function named in the first cause; NULL: no cause */
+	const char *size;    /* the text that follows its number */
+	const char *verdict; /* begin of the last line, at 80 columns */
+	bool is_stored;      /* is the screen stored in brief/? */
 } programs[] = {
 	{"c", c_server, REPORT_INTERVAL, "process_command", " MiB/min",
 	 "leaking 12.0 MiB/min, 96 % from process_command (store.c:211); +1 GiB in 1.4 h",
@@ -527,9 +530,9 @@ static void screens(void)
 	}
 }
 
-/* --- what holds for each ------------------------------------------------------------ */
+/* --- rules for every screen --------------------------------------------------------- */
 
-/* The begin of the n-th line from the end, 1 being the last. */
+/* The begin of the n-th line from the end; n = 1: the last line. */
 static const char *line_from_end(const char *text, size_t n)
 {
 	const char *at = text + strlen(text);
@@ -546,7 +549,7 @@ static const char *line_from_end(const char *text, size_t n)
 	return at;
 }
 
-/* Columns of a line. Only "hostile" has wide characters. */
+/* The width of a line in columns. Only "hostile" has wide characters. */
 static size_t columns_of(const char *line, bool utf8)
 {
 	size_t columns = 0;
@@ -573,7 +576,8 @@ static void check_lines(const struct program *program, const char *text, unsigne
 	}
 	for (const char *at = text; *at; at++)
 		CHECK((unsigned char)*at >= ' ' || *at == '\n');
-	/* Directions of text, and the control characters of C1. */
+	/* Neither characters that change the direction of text nor C1 control
+	 * characters. */
 	CHECK(!strstr(text, "\xe2\x80\xae"));
 	CHECK(!strstr(text, "\xc2\x80"));
 }
@@ -591,7 +595,7 @@ static void check_screen(const struct program *program, unsigned columns, unsign
 	char verdict[8];
 
 	check_lines(program, text, columns, utf8);
-	/* At 20 columns there is only the begin. */
+	/* Narrow screens show only the begin of the verdict. */
 	snprintf(verdict, sizeof(verdict), "%s", program->verdict);
 	CHECK(begins_with(last, verdict));
 	if (columns >= 80 && !begins_with(last, program->verdict))
@@ -600,7 +604,7 @@ static void check_screen(const struct program *program, unsigned columns, unsign
 		CHECK_CONTAINS(screen, program->first);
 		CHECK_CONTAINS(screen, program->size);
 	}
-	/* The line before the verdict is empty, and no other two lines are. */
+	/* There is an empty line before the verdict, and nowhere two in a row. */
 	CHECK(begins_with(line_from_end(text, 2), "\n"));
 	CHECK(!strstr(text, "\n\n\n"));
 }
@@ -626,7 +630,7 @@ static size_t count_lines(const char *text)
 	return count;
 }
 
-/* A report is no higher than the terminal, below it there is a prompt. */
+/* A report leaves the terminal's last line to the prompt. */
 static void heights(void)
 {
 	static const unsigned lines[] = {24, 45, 60};
@@ -641,7 +645,7 @@ static void heights(void)
 	}
 }
 
-/* Without a height there are as many causes as are wanted, each whole. */
+/* Without a height, print as many causes as `causes` says, each with all its lines. */
 static void any_height(void)
 {
 	_cleanup_(freep) char *text = render(&programs[0], 80, 0, false);

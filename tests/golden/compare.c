@@ -33,7 +33,7 @@ static char *render(const char *format, const struct report *report)
 	REQUIRE(renderer && out);
 	REQUIRE(!renderer->render(report, out));
 	REQUIRE(!fclose(out));
-	/* Nothing that a terminal or a line reader would trip over. */
+	/* No control characters but newline and tab. */
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
 
@@ -42,8 +42,8 @@ static char *render(const char *format, const struct report *report)
 	return text;
 }
 
-/* What scripts written for BCC's memleak look for: each line that begins with a tab or a
- * bracket is of one of these forms. */
+/* The form that scripts written for BCC's memleak parse: each line that begins with a tab
+ * or a bracket matches one of these patterns. */
 static void check_text(const char *text)
 {
 	static const char *const forms[] = {
@@ -78,7 +78,8 @@ static void check_text(const char *text)
 	CHECK(seen >= 2);
 }
 
-/* Parsed back: one object on one line, every loss there, nothing but integers. */
+/* Parse the JSON again: it is one line, names every kind of loss, and all its numbers are
+ * integers. */
 static void check_json(const char *text)
 {
 	json_error_t error;

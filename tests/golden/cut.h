@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has files and tests of its own is not in golden files. */
+/* Golden files omit the parts of a page that have their own files and tests. */
 #ifndef TESTS_GOLDEN_CUT_H
 #define TESTS_GOLDEN_CUT_H
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Take out what lies between each `from` and the next `to`. */
+/* Remove the text between each `from` and the next `to`. */
 static inline void cut(char *text, const char *from, const char *to)
 {
 	while ((text = strstr(text, from))) {
@@ -20,7 +20,7 @@ static inline void cut(char *text, const char *from, const char *to)
 	}
 }
 
-/* The script, the style of summaries, and their digests. */
+/* Remove the script, the style of summaries, and their digests. */
 static inline void cut_page(char *text)
 {
 	cut(text, "<script>", "</script>");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Flame graphs and summaries that must equal NAME.svg and NAME.html byte for byte, but
- * for what is in files of its own: the script, and the style of summaries. With a
- * directory as argument they are written there instead, to be read and then copied here,
- * and whole as whole-NAME, to be looked at.
+ * Flame graphs and summaries must equal NAME.svg and NAME.html byte for byte, without the
+ * parts that cut.h removes. With a directory as argument, writes them there instead, to
+ * be reviewed and copied here, and complete as whole-NAME for viewing.
  */
 #include "cut.h"
 #include "unit/render/fixture_course.h"
@@ -72,7 +71,7 @@ static void flame(void)
 	check_case("flame.svg", &f, &(struct flame_options){0}, flame_render);
 }
 
-/* With all that a page can show. */
+/* With everything a page can show. */
 static void flame_reverse(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -90,7 +89,7 @@ static void flame_reverse(void)
 		   flame_render);
 }
 
-/* A run with all that is measured. */
+/* A run with everything that can be measured. */
 static void html(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -114,7 +113,7 @@ static void html(void)
 	check_case("summary.html", &f, &(struct flame_options){0}, html_render);
 }
 
-/* Several processes, mappings, sampling, losses, names; nothing more than that is
+/* Several processes, mappings, sampling, losses and hostile names. Nothing else was
  * measured, and it is not the first report. */
 static void html_hostile(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stored snapshots, and the exact output that --replay and --diff must give of them in
- * every format. With a directory as argument the snapshots are made anew in it, from
- * code, and all outputs with them, to be read and then copied here.
+ * Stored snapshots, and the exact output of --replay and --diff for them in every format.
+ * With a directory as argument, writes new snapshots there, made by this program, and all
+ * outputs, to be reviewed and copied here.
  */
 #include "cut.h"
 #include "unit/render/fixture.h"
@@ -21,7 +21,7 @@
 static const char *write_dir;
 static char temporary[] = "/tmp/memtrace-golden-XXXXXX";
 
-/* The path of a stored file, good until the next call but one. */
+/* The path of a stored file. Valid until the next call but one. */
 static const char *stored(const char *name)
 {
 	static char paths[2][512];
@@ -36,7 +36,7 @@ static const char *stored(const char *name)
 /* --- snapshots ------------------------------------------------------------------------
  */
 
-/* Lines and an inlined function for the first name of that symbol. */
+/* Give the first name with that symbol source lines and an inlined function. */
 static void add_lines(struct snapshot *snap, const char *symbol)
 {
 	const char *const functions[] = {"grow<int>(\"\x1b\")", symbol};
@@ -73,7 +73,7 @@ static void store(struct fixture *f, const char *name)
 	REQUIRE(!fclose(out));
 }
 
-/* What is measured with --traffic, with numbers that differ from stack to stack. */
+/* What --traffic measures, with numbers that differ between stacks. */
 static void add_traffic(struct snapshot *snap)
 {
 	const uint64_t now_ns = snap->time_ns;
@@ -142,7 +142,7 @@ static void add_traffic(struct snapshot *snap)
 	snap->peak_time_ns = now_ns - FIXTURE_NS;
 }
 
-/* Two processes with mappings; a second report, growth since the first. */
+/* Two processes with mappings; the second report, with growth since the first. */
 static void store_new(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -165,8 +165,8 @@ static void store_new(void)
 	store(&f, "stored.mts");
 }
 
-/* The same program at other addresses, with less in one stack, more in another, and a
- * stack that is gone later. */
+/* The same program at other addresses. One stack has less, another more, and one is gone
+ * in the later snapshot. */
 static void store_old(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -191,7 +191,7 @@ static void store_old(void)
 /* --- outputs --------------------------------------------------------------------------
  */
 
-/* What the file holds, whether or not it is compressed; owned. */
+/* The contents of a file, decompressed if need be; owned by the caller. */
 static char *read_all(const char *path, size_t *len)
 {
 	gzFile file = gzopen(path, "r");
@@ -207,7 +207,7 @@ static char *read_all(const char *path, size_t *len)
 	return data;
 }
 
-/* The script is another test's. */
+/* Cut a flame graph's script, which has its own test. */
 static void cut_script(char *data, size_t *len)
 {
 	char *script = strstr(data, "<script>");
@@ -242,7 +242,8 @@ static void compare(const char *got_path, const char *name)
 	check_state.checks++;
 }
 
-/* Run with `words` (separated by blanks) and an output file, which must equal `name`. */
+/* Run memtrace with `words` (separated by blanks) and an output file. The file must equal
+ * the stored file `name`. */
 static void check_run(const char *words, const char *output_option, const char *name)
 {
 	char *argv[32] = {"memtrace"}, buf[1024], path[64], *save = NULL;
@@ -255,7 +256,7 @@ static void check_run(const char *words, const char *output_option, const char *
 	for (char *word = strtok_r(buf, " ", &save); word;
 	     word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
-	/* Those that are not a report leave one on standard output. */
+	/* Unless the output is a report, a report goes to standard output as well. */
 	REQUIRE(!options_parse(argc, argv, &options));
 	err = options.action == ACTION_DIFF ? diff_run(&options) : replay_run(&options);
 	if (err)
@@ -278,7 +279,8 @@ static void replay(void)
 		{"", "--flamegraph", "replay.folded"},
 		{"", "--flame", "replay.svg"},
 		{"", "--pprof", "replay.pb"},
-		/* Of blocks that are gone there is still what they were. */
+		/* No block is live with --older 1h, but what was allocated is still
+		 * exported. */
 		{"--older 1h --view traffic", "--pprof", "replay-past.pb"},
 		{"--inverted", "--html", "replay.html"},
 		{"--view peak", "--csv", "replay-peak.csv"},
@@ -316,7 +318,7 @@ static void diff(void)
 		{"--filter mod:*blob*", "-o", "diff-filtered.txt"},
 		{"--sort count --top 2 --older 0", "-o", "diff-few.txt"},
 		{"--color always --top 3", "-o", "diff-color.txt"},
-		/* One has more than that before, but not after. */
+		/* One stack exceeds 2 MiB in the first snapshot only. */
 		{"--skip-size 2M --hide-frames none", "-o", "diff-skip.txt"},
 		{"--format json", "-o", "diff.json"},
 		{"--top 1", "--csv", "diff.csv"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Each case makes a snapshot, a report, and from it text and JSON, which must equal
- * NAME.txt and NAME.json byte for byte. With a directory as argument the outputs are
- * written there instead, to be read and then copied here.
+ * Each case makes a snapshot and a report of it as text and JSON, which must equal
+ * NAME.txt and NAME.json byte for byte. With a directory as argument, writes the outputs
+ * there instead, to be reviewed and copied here.
  */
 #include "check.h"
 
@@ -23,7 +23,8 @@ DEFINE_CLEANUP(struct report_history *, report_history_destroy);
 static const char *write_dir;
 static bool with_lines;
 
-/* The report of `snap`, and of `before` first when there is one; destroys both. */
+/* Check the report of `snap`, after a report of `before` if that is not NULL. Destroys
+ * both snapshots. */
 static void check_case(const char *name, struct snapshot *before, struct snapshot *snap,
 		       const struct report_options *options, enum report_cause cause)
 {
@@ -37,7 +38,7 @@ static void check_case(const char *name, struct snapshot *before, struct snapsho
 	history = report_history_create();
 	REQUIRE(cache && history);
 
-	/* Of the first process only. */
+	/* Only the first process has names. */
 	struct frame_cache *const frames[] = {cache, NULL, NULL};
 
 	if (before) {
@@ -69,7 +70,7 @@ static void first(void)
 	check_case("first", NULL, heap_snapshot(10 * SECOND), &usual, REPORT_INTERVAL);
 }
 
-/* Stack 0 grew by 2100 bytes, 1 shrank by 4 MiB, and the cut to the top hides 2. */
+/* Stack 0 grew by 2100 bytes and stack 1 shrank by 4 MiB. Stack 2 is below the top 2. */
 static void growth(void)
 {
 	struct snapshot *before = heap_snapshot(5 * SECOND);
@@ -89,7 +90,7 @@ static void growth(void)
 	check_case("growth", before, snap, &options, REPORT_DEMAND);
 }
 
-/* All that there is is too young to be listed. */
+/* Every block is too young to be listed. */
 static void young(void)
 {
 	struct snapshot *snap = heap_snapshot(10 * SECOND);
@@ -173,7 +174,7 @@ static void processes(void)
 	struct snapshot *before = shared_snapshot(9 * SECOND);
 	struct snapshot *snap = shared_snapshot(10 * SECOND);
 
-	/* Growth is that of each process. */
+	/* Growth is computed for each process. */
 	before->blocks[BLOCK_HEAP].len = 4;
 	check_case("processes", before, snap, &usual, REPORT_INTERVAL);
 }
@@ -236,7 +237,7 @@ static void short_paths(void)
 	with_lines = false;
 }
 
-/* Each format is found by its name, and nothing else is. */
+/* renderer_find() finds each format by its name and nothing else. */
 static void names(void)
 {
 	size_t count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The imagined target of the reports: its code, what it holds, and its names. */
+/* The made-up target of the reports: its code, blocks and names. */
 #ifndef TESTS_GOLDEN_TARGET_H
 #define TESTS_GOLDEN_TARGET_H
 
@@ -14,7 +14,7 @@
 /* 2026-01-02 03:04:05 UTC */
 #define WALL_NS (UINT64_C(1767323045) * SECOND + 123456789)
 
-/* Code of the imagined target; frames are return addresses inside it. */
+/* Code of the target. Frames are return addresses inside it. */
 #define MALLOC_AT   UINT64_C(0x7f0000081000)
 #define INSERT_AT   UINT64_C(0x401100)
 #define LOOP_AT     UINT64_C(0x401000)
@@ -27,21 +27,22 @@ uint32_t add_stack(struct snapshot *snap, enum stack_end end, size_t depth,
 void add_block(struct snapshot *snap, enum block_class class, uint64_t address,
 	       uint64_t size_bytes, uint64_t age_ns, uint32_t stack);
 
-/* A target that was attached `elapsed_ns` ago, without any blocks. */
+/* A target that was attached `elapsed_ns` ago, without blocks. */
 struct snapshot *empty_snapshot(uint64_t elapsed_ns);
 
-/* Three stacks: 0 holds 3 blocks and 3100 bytes, 1 two and 2 MiB, 2 one of 64 bytes
- * that is 200 ms young. */
+/* Three stacks: 0 has 3 blocks and 3100 bytes; 1 has two blocks and 2 MiB; 2 has one
+ * block of 64 bytes that is 200 ms old. */
 struct snapshot *heap_snapshot(uint64_t elapsed_ns);
 
-/* Three processes that map a library: one from a namespace, one that has exited, one that
- * holds nothing; two allocators. Frames of the second process have no names. */
+/* Three processes that map a library: one in another pid namespace, one that has exited,
+ * one without live blocks; two allocators. Frames of the second process have no names. */
 struct snapshot *shared_snapshot(uint64_t elapsed_ns);
 
-/* Source lines and inlined functions, well-behaved and hostile. */
+/* Source lines and inlined functions, ordinary and hostile ones. */
 struct snapshot *lines_snapshot(void);
 
-/* The names of its code, with source lines or without; the caller's. */
+/* The names of the target's code, with source lines if `with_lines`. Owned by the
+ * caller. */
 struct symbolizer *target_names(bool with_lines);
 
 #endif

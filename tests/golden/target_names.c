@@ -22,7 +22,7 @@ static struct symbol_row rows[] = {
 	{STRIPPED_AT, STRIPPED_AT + 0x10000, NULL, "/opt/vendor/libblob.so"},
 };
 
-/* What debug info says of some calls; the table of names says the rest. */
+/* What debug information says about some return addresses. `rows` has the other names. */
 static const struct sourced {
 	uint64_t call;
 	struct source_frame frames[3];
@@ -34,7 +34,7 @@ static const struct sourced {
 	  {"_ZN5Cache6insertERKSs", "/srv/app/src/cache.cpp", 88, 17, false}},
 	 3},
 	{LOOP_AT + 0x55, {{"main_loop", "/srv/app/src/main.c", 120, 3, false}}, 1},
-	/* A file without a line, and no name anywhere else: from debug info. */
+	/* A file without a line number. The name is only in debug information. */
 	{STRIPPED_AT + 0x1233, {{"blob_read", "blob.S", 0, 0, false}}, 1},
 	{HOSTILE_AT + 1,
 	 {{"in\x1b[2Jlined\n", "/tmp/\x1b]0;x\a\n\t\t0x1/evil.c", 4294967295u, 7, true},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One snapshot with everything that can be measured, shown by each view as text and as
- * CSV, and sorted each way; what must come out is in views/. With a directory as argument
- * the outputs are written there instead.
+ * One snapshot with everything that can be measured, shown by each view as text and CSV,
+ * and sorted each way. The results are in views/. With a directory as argument, writes
+ * the outputs there instead.
  */
 #include "unit/render/fixture.h"
 
@@ -42,7 +42,7 @@ static void compare(const char *name, const char *suffix, const char *got)
 	CHECK_STR(got, want);
 }
 
-/* One block of the stack, so many milliseconds old. */
+/* Add one block of a stack, `age_ms` old. */
 static void add_block(struct fixture *f, uint32_t stack, uint64_t size_bytes,
 		      uint64_t age_ms, uint32_t tid)
 {
@@ -71,7 +71,7 @@ static void add_thread(struct fixture *f, const struct snapshot_thread *thread,
 	f->snap->threads.data[f->snap->threads.len - 1].name = name ? strdup(name) : NULL;
 }
 
-/* A leak, a cache that is full, and churn of which nothing is left. */
+/* A leak, a full cache, and churn with no live block. */
 static void fill_stacks(struct fixture *f)
 {
 	uint64_t start = fixture_symbol(f, "_start", "/srv/app/bin/leaky");
@@ -193,7 +193,7 @@ static void fill(struct fixture *f)
 	fill_run(f);
 }
 
-/* As the session asks for a view. */
+/* The options that the session sets for a view. */
 static struct report_options options_of(const struct view_ops *view)
 {
 	return (struct report_options){
@@ -240,7 +240,7 @@ static void check(struct fixture *f, const char *name, const char *suffix,
 		render(f, strcmp(suffix, "txt") ? suffix : "text", options);
 
 	compare(name, suffix, got);
-	/* Nothing that a terminal acts upon. */
+	/* No control characters but tab, carriage return and newline. */
 	for (const char *at = got; *at; at++)
 		CHECK((unsigned char)*at >= ' ' || strchr("\t\r\n", *at));
 }
@@ -266,7 +266,7 @@ static void each_view(void)
 	CHECK(!strcmp(view_find(NULL)->name, "leaks"));
 }
 
-/* Everything, whatever the view is. */
+/* JSON contains everything, whatever the view is. */
 static void json(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -281,7 +281,7 @@ static void json(void)
 	check(&f, "sampled", "json", &options);
 }
 
-/* What is not an estimate beside one that is would be a wrong number. */
+/* With sampling, these views scale their numbers or say "as traced". */
 static void sampled(void)
 {
 	static const char *const names[] = {"growth", "lifetimes"};
@@ -299,7 +299,7 @@ static void sampled(void)
 	}
 }
 
-/* Without ages there is none to tell. */
+/* Without the ages of blocks, no age is printed. */
 static void no_ages(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -335,7 +335,7 @@ static void each_sort(void)
 	}
 }
 
-/* A snapshot that nothing of this was measured for says so in one line. */
+/* If what a view needs was not measured, the report says so in one line. */
 static void nothing_measured(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -359,7 +359,7 @@ static void nothing_measured(void)
 	}
 }
 
-/* Growth since a report before, more processes, mappings, what is left out, noise. */
+/* Growth since an earlier report, more processes, mappings, filters and hidden noise. */
 static void with_all_else(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
