@@ -30,7 +30,9 @@ static void write_option(const struct option_row *row, struct strbuf *to)
 		strbuf_append(to, values[row_offer(row)]);
 	if (row->choices) {
 		strbuf_append(to, " -a '");
-		row_append_choices(row, to);
+		/* After the tab comes a description of the value itself: none. */
+		for (size_t i = 0; row->choices[i]; i++)
+			strbuf_appendf(to, "%s%s\\t", i ? " " : "", row->choices[i]);
 		strbuf_append_char(to, '\'');
 	}
 	strbuf_append(to, " -d '");

@@ -20,7 +20,6 @@ void row_names(const struct option_row *row, struct row_names *ret)
 	ret->count = 0;
 	add_long(row->name, ret);
 	add_long(row->alias, ret);
-
 	add_letter(row->letter, ret);
 	add_letter(row->alias_letter, ret);
 }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What shells complete a command line to, with the generated files. */
+#include "manual_check.h"
+
+#include <sys/stat.h>
+
+/* A folder with a snapshot, another file and a folder; and this process, by a name that
+ * no other one has. */
+#define SETUP                                                                            \
+	"cd $(mktemp -d /tmp/memtrace-completions-XXXXXX) && trap 'rm -r $PWD' EXIT && " \
+	"touch one.mts two.txt && mkdir folder && "
+
+/* Names the function's variables as bash does for the words of a line; the last is the
+ * one before the cursor. "|" is put around each offer, since an offer may hold spaces. */
+static const char bash_setup[] =
+	"compopt() { :; }\n"
+	"source " MANUAL_DIR "/memtrace\n"
+	"complete_line() {\n"
+	"  COMP_WORDS=(memtrace \"$@\") COMP_CWORD=$# COMP_TYPE=9 COMPREPLY=()\n"
+	"  $(complete -p memtrace | sed 's/.*-F \\([^ ]*\\) .*/\\1/') memtrace "
+	"    \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD - 1]}\"\n"
+	"  printf '|%s' \"${COMPREPLY[@]}\"; echo '|'\n"
+	"}\n";
+
+/* What bash offers for the words of `line` (in the syntax of the shell). */
+static char *bash_offers(const char *line)
+{
+	_cleanup_(strbuf_deinit) struct strbuf script = {0};
+
+	setenv("MEMTRACE_TEST_BASH", bash_setup, 1);
+	strbuf_appendf(&script,
+		       SETUP
+		       "bash -c 'eval \"$MEMTRACE_TEST_BASH\"; complete_line %s' 2>&1",
+		       line);
+	return output_of(strbuf_text(&script));
+}
+
+static void check_bash(const char *line, const char *wanted)
+{
+	_cleanup_(freep) char *got = bash_offers(line);
+
+	check_state.checks++;
+	if (strcmp(got, wanted) != 0)
+		CHECK_FAIL("memtrace %s: bash offers %s, expected %s", line, got, wanted);
+}
+
+static void bash_offers_options(void)
+{
+	_cleanup_(freep) char *all = bash_offers("\"\"");
+
+	check_bash("--p", "|--pid|--program|--paths|--pprof|--prime-cache|\n");
+	check_bash("--quiet --ver", "|--verbose|--version|\n");
+	check_bash("--symbols-prefix --p", "||\n");
+	CHECK_CONTAINS(all, "|--pid|");
+	CHECK_CONTAINS(all, "|--help|--|");
+}
+
+static void bash_offers_values(void)
+{
+	static const char views[] =
+		"|leaks|growth|traffic|peak|allocations|threads|histogram|"
+		"lifetimes|processes|\n";
+
+	check_bash("--view \"\"", views);
+	/* bash cuts the word at '='. */
+	check_bash("--view =", views);
+	check_bash("--view = l", "|leaks|lifetimes|\n");
+	check_bash("--quiet --sort s", "|size|\n");
+	check_bash("--unwind \"\"", "|auto|rules|fp|\n");
+	check_bash("--hide-frames d", "|default|\n");
+	check_bash("--interval \"\"", "||\n");
+}
+
+static void bash_offers_snapshots(void)
+{
+	check_bash("--replay \"\"", "|one.mts|\n");
+	check_bash("--replay = o", "|one.mts|\n");
+	check_bash("--diff \"\"", "|one.mts|\n");
+	check_bash("--diff one.mts \"\"", "|one.mts|\n");
+	/* readline completes files by itself. */
+	check_bash("--output \"\"", "||\n");
+}
+
+static void bash_offers_commands(void)
+{
+	_cleanup_(freep) char *commands = bash_offers("-p 1 -- mkfif");
+
+	CHECK_CONTAINS(commands, "|mkfifo|");
+	check_bash("-- cat --p", "||\n");
+}
+
+static void bash_offers_processes(void)
+{
+	char line[64], wanted[128], name[16] = "";
+	_cleanup_(freep) char *all = bash_offers("--pid \"\"");
+	_cleanup_(fclosep) FILE *comm = fopen("/proc/self/comm", "re");
+
+	REQUIRE(comm && fscanf(comm, "%15[^\n]", name) == 1);
+	snprintf(wanted, sizeof(wanted), "|%d (%s)|", getpid(), name);
+	CHECK_CONTAINS(all, wanted);
+	/* The only one is inserted: it has no name. */
+	snprintf(line, sizeof(line), "--pid %d,%d", getppid(), getpid());
+	snprintf(wanted, sizeof(wanted), "|%d,%d|\n", getppid(), getpid());
+	check_bash(line, wanted);
+	snprintf(line, sizeof(line), "-p %s", name);
+	snprintf(wanted, sizeof(wanted), "|%d|\n", getpid());
+	check_bash(line, wanted);
+	/* Process 2 is a kernel thread, or there is none. */
+	CHECK(!strstr(all, "(kthreadd)"));
+}
+
+/* What fish offers: an offer and, after a tab, its description on each line. */
+static char *fish_offers(const char *line)
+{
+	_cleanup_(strbuf_deinit) struct strbuf script = {0};
+
+	strbuf_appendf(&script,
+		       SETUP "HOME=$PWD fish --no-config -c 'source " MANUAL_DIR
+			     "/memtrace.fish; complete -C \"memtrace %s\"' 2>&1",
+		       line);
+	return output_of(strbuf_text(&script));
+}
+
+static void check_fish(const char *line, const char *wanted)
+{
+	_cleanup_(freep) char *got = fish_offers(line);
+
+	check_state.checks++;
+	if (!strstr(got, wanted))
+		CHECK_FAIL("memtrace %s: fish offers %s, expected %s", line, got, wanted);
+}
+
+static void fish_offers_the_same(void)
+{
+	char pid[32];
+
+	if (!has_program("fish")) {
+		CHECK_SKIP_PART("fish is not installed");
+		return;
+	}
+	snprintf(pid, sizeof(pid), "%d\t", getpid());
+	check_fish("--pi", "--pid\tthe process to trace\n");
+	check_fish("--pid ", pid);
+	check_fish("--view l", "leaks\nlifetimes\n");
+	check_fish("--replay ", "one.mts\t");
+	check_fish("--diff ", "one.mts\t");
+	check_fish("--diff one.mts ", "one.mts\n");
+	check_fish("--output t", "two.txt\n");
+	check_fish("-p 1 -- mkfif", "mkfifo");
+
+	_cleanup_(freep) char *interval = fish_offers("--interval ");
+
+	CHECK_STR(interval, "");
+}
+
+int main(void)
+{
+	RUN(bash_offers_options);
+	RUN(bash_offers_values);
+	RUN(bash_offers_snapshots);
+	RUN(bash_offers_commands);
+	RUN(bash_offers_processes);
+	RUN(fish_offers_the_same);
+	return check_done();
+}
