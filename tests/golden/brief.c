@@ -284,7 +284,7 @@ static void cxx_server(struct fixture *f)
 	add_moments(f, 0.9);
 }
 
-/* An interpreter: only its extension modules have code of their own. */
+/* An interpreter: the application's own code is in an extension module. */
 static void python(struct fixture *f)
 {
 	enum {

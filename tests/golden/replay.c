@@ -33,8 +33,7 @@ static const char *stored(const char *name)
 	return paths[next];
 }
 
-/* --- snapshots ------------------------------------------------------------------------
- */
+/* --- snapshots --------------------------------------------------------------------- */
 
 /* Give the first name with that symbol source lines and an inlined function. */
 static void add_lines(struct snapshot *snap, const char *symbol)
@@ -188,8 +187,7 @@ static void store_old(void)
 	store(&f, "stored-old.mts");
 }
 
-/* --- outputs --------------------------------------------------------------------------
- */
+/* --- outputs ----------------------------------------------------------------------- */
 
 /* The contents of a file, decompressed if need be; owned by the caller. */
 static char *read_all(const char *path, size_t *len)

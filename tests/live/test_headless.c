@@ -184,8 +184,7 @@ static void threads_come_and_go(void)
 	check_end(target, memtrace);
 }
 
-/* --- probes in all processes ---------------------------------------------------------
- */
+/* --- probes in all processes ------------------------------------------------------- */
 
 /* The kernel can set breakpoints for this process only through a thread that lives long
  * enough, and with perf events through none. So the breakpoints are in all processes that

@@ -140,8 +140,7 @@ static void check_refused(struct live_process *target, const char *options,
 	CHECK(live_is_running(target));
 }
 
-/* --- forged debug files --------------------------------------------------------------
- */
+/* --- forged debug files ------------------------------------------------------------ */
 
 /* Adds `by` to the symbols of this name. Returns their number. */
 static unsigned forge(const char *path, const char *name, uint64_t by)
@@ -425,8 +424,7 @@ static void no_regular_files(void)
 	room_deinit(&room);
 }
 
-/* --- mappings without end -------------------------------------------------------------
- */
+/* --- mappings without end ---------------------------------------------------------- */
 
 static int64_t rss_mib(const struct live_process *process)
 {

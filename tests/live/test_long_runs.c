@@ -67,8 +67,7 @@ static void code_that_comes_and_goes(void)
 	live_destroy(target);
 }
 
-/* --- processes that exit between two reports -----------------------------------------
- */
+/* --- processes that exit between two reports --------------------------------------- */
 
 static struct live_process *begin(struct live_process **target, const char *options)
 {

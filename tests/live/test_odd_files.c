@@ -80,8 +80,7 @@ static const struct kind {
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* --- libraries -----------------------------------------------------------------------
- */
+/* --- libraries --------------------------------------------------------------------- */
 
 static struct live_process *loader_start(const char *library)
 {
@@ -205,8 +204,7 @@ static void a_long_path(void)
 	free(path);
 }
 
-/* --- perf maps ------------------------------------------------------------------------
- */
+/* --- perf maps --------------------------------------------------------------------- */
 
 static void in_place_of_a_perf_map(void)
 {

@@ -352,8 +352,7 @@ static void children_that_live_on(void)
 	json_decref(report);
 }
 
-/* --- libraries that come later ---------------------------------------------------------
- */
+/* --- libraries that come later ----------------------------------------------------- */
 
 static void loaded_allocator(void)
 {
@@ -523,8 +522,7 @@ static void launched_command(void)
 	json_decref(report);
 }
 
-/* --- mappings, and an end by force ---------------------------------------------------
- */
+/* --- mappings, and an end by force ------------------------------------------------- */
 
 /* memtrace keeps the mappings of each process separately. */
 static void mappings_of_each(void)

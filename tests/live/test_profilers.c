@@ -68,8 +68,7 @@ static void end_trace(struct live_process *memtrace, int64_t at_least)
 	json_decref(report);
 }
 
-/* --- heap profilers ------------------------------------------------------------------
- */
+/* --- heap profilers ---------------------------------------------------------------- */
 
 static int compare_lines(const void *a, const void *b)
 {

@@ -29,8 +29,7 @@
 static struct probes *probes_before;
 static enum trampoline_verdict verdict;
 
-/* --- the self-test ---------------------------------------------------------------------
- */
+/* --- the self-test ----------------------------------------------------------------- */
 
 int test_probed(int i);
 __attribute__((noinline)) int test_probed(int i)

@@ -25,8 +25,7 @@ struct tracee {
 	u64 caller;
 };
 
-/* --- what the kernel gives the probes ------------------------------------------------
- */
+/* --- what the kernel gives the probes ---------------------------------------------- */
 
 static struct {
 	struct abi_control control;
@@ -103,8 +102,7 @@ static const struct {
 
 #include "account.c"
 
-/* --- the tests ------------------------------------------------------------------------
- */
+/* --- the tests --------------------------------------------------------------------- */
 
 #define KEY ABI_KEY(0, 0x7f0000001000)
 

@@ -15,8 +15,7 @@
 
 #define PROCESS_SLOTS 64
 
-/* --- what the kernel gives the probes ------------------------------------------------
- */
+/* --- what the kernel gives the probes ---------------------------------------------- */
 
 /* The existing claims, and their largest number. */
 #define CLAIMS_MAX 16
@@ -153,8 +152,7 @@ ALWAYS_INLINE void traffic_process_ends(u32 slot)
 	(void)slot;
 }
 
-/* --- tests ---------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------- */
 
 #define TGID   UINT64_C(4711)
 #define OTHERS UINT64_C(100000)
@@ -278,8 +276,7 @@ static void a_slot_for_two_processes(void)
 	CHECK_INT(claims_left(), 0);
 }
 
-/* --- threads that run ----------------------------------------------------------------
- */
+/* --- threads that run -------------------------------------------------------------- */
 
 #define ROUNDS 2000
 

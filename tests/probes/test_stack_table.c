@@ -37,8 +37,7 @@ struct tracee {
 	struct abi_control *ctl;
 };
 
-/* --- what the kernel gives the probes ------------------------------------------------
- */
+/* --- what the kernel gives the probes ---------------------------------------------- */
 
 #define BLOCK_WORDS (ABI_PCS_BLOCK_BYTES(STACK_DEPTH) / 8)
 
@@ -148,8 +147,7 @@ static const struct {
 #include "stack_table.c"
 #endif
 
-/* --- the tests ------------------------------------------------------------------------
- */
+/* --- the tests --------------------------------------------------------------------- */
 
 static struct tracee tracee = {&host.control};
 

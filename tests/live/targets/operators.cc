@@ -96,8 +96,7 @@ struct derived : base {
 
 } // namespace
 
-/* --- call paths: site_X allocates, end_X ends ----------------------------------------
- */
+/* --- call paths: site_X allocates, end_X ends -------------------------------------- */
 
 #define EXPRESSION(name, type, make, end)                                                \
 	SITE void *site_##name()                                                         \

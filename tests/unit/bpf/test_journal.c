@@ -176,8 +176,7 @@ static void a_late_writer(void)
 	bench_deinit(&b);
 }
 
-/* --- a program that runs -------------------------------------------------------------
- */
+/* --- a writer that runs during a reading ------------------------------------------ */
 
 #define COPY(to, from)                                                                   \
 	{                                                                                \
@@ -276,8 +275,7 @@ static void a_late_program(void)
 	writer_deinit(&w);
 }
 
-/* --- changes without an entry --------------------------------------------------------
- */
+/* --- changes without an entry ------------------------------------------------------ */
 
 /* A change that began before the reading and took place during it. */
 static void a_late_change(void)

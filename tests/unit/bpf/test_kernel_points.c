@@ -9,7 +9,7 @@
 
 DEFINE_CLEANUP(struct btf *, btf__free);
 
-/* --- records ---------------------------------------------------------------------- */
+/* --- formats of records ----------------------------------------------------------- */
 
 static bool field(const char *text, const char *name, struct kernel_value *ret)
 {
@@ -203,7 +203,7 @@ static void odd_types(void)
 	CHECK(!kernel_argument(btf, "free", "ptr", &value));
 }
 
-/* --- all -------------------------------------------------------------------------- */
+/* --- names and main --------------------------------------------------------------- */
 
 static void names(void)
 {

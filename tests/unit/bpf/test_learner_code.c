@@ -11,7 +11,7 @@
 
 #define NOW (UINT64_MAX - 1)
 
-/* --- what the code says ----------------------------------------------------------- */
+/* --- what learner_code calls ------------------------------------------------------ */
 
 struct replaced {
 	unsigned times;

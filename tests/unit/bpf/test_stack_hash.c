@@ -51,7 +51,7 @@ static void allocators_differ(void)
 	}
 }
 
-/* --- as many as were asked for ---------------------------------------------------- */
+/* --- as many stacks as the table promises ----------------------------------------- */
 
 static bool put(struct abi_stack_bucket *bucket)
 {

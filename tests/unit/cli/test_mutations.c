@@ -168,7 +168,7 @@ static void any_command_line(void)
 	CHECK(taken > ROUNDS / 20 && refused > ROUNDS / 20);
 }
 
-/* --- files of patterns ------------------------------------------------------------ */
+/* --- pattern files ---------------------------------------------------------------- */
 
 /* Applies the filter to symbols and paths that a target may choose. */
 static void match_all(const struct report_filter *filter)

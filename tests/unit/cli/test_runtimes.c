@@ -74,7 +74,7 @@ static void unknown(void)
 	CHECK(!of("/usr/bin/perl", true));
 }
 
-/* --- by sections and symbols ------------------------------------------------------ */
+/* --- recognised by sections and symbols ------------------------------------------- */
 
 #define SECTIONS 4
 

@@ -35,8 +35,7 @@ enum request {
 	END,
 };
 
-/* --- in the child ---------------------------------------------------------------------
- */
+/* --- in the child ------------------------------------------------------------------ */
 
 static int try_socket(void)
 {
@@ -221,8 +220,7 @@ static struct error *answer(void *state, struct confined_request *request)
 	}
 }
 
-/* --- the tests -------------------------------------------------------------------------
- */
+/* --- the tests --------------------------------------------------------------------- */
 
 static char allowed_path[64];
 static unsigned finds;

@@ -43,8 +43,7 @@ static inline const char *find(const struct function *f, struct body *ret)
 	return body_find(&text, f->emulated, ret);
 }
 
-/* --- some -----------------------------------------------------------------------------
- */
+/* --- functions -------------------------------------------------------------------- */
 
 /* The functions f, g and die are outside: 64, 128 and 192 KiB after the first byte. */
 static const char whole[] = "\x53"             /*  0: push rbx */

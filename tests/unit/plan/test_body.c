@@ -77,7 +77,7 @@ static void check_at(int line, const struct function *f, const struct body_site 
 		CHECK_INT(body_.count, 0);                                               \
 	} while (0)
 
-/* --- what is found ------------------------------------------------------------------ */
+/* --- sites that are found --------------------------------------------------------- */
 
 static void whole_calls(void)
 {
@@ -294,7 +294,7 @@ static void sites_put_off(void)
 	CHECK_NONE(PATCHED(whole, 12, "\x74\xfb"), NO_SITE);
 }
 
-/* --- red lines ---------------------------------------------------------------------- */
+/* --- functions that must be refused ----------------------------------------------- */
 
 static void not_read(void)
 {

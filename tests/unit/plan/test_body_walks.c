@@ -11,7 +11,7 @@
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
-/* --- the judge ---------------------------------------------------------------------- */
+/* --- random paths through the bodies ---------------------------------------------- */
 
 static void walks(void)
 {

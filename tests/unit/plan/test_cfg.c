@@ -223,7 +223,7 @@ static const char through_register[] = "\x48\x85\xff" /* 0: test rdi, rdi */
 static const char switches[] = "\x53"      /* 0: push rbx */
 			       "\xff\xe0"; /* 1: jmp rax */
 
-/* --- the judge ---------------------------------------------------------------------- */
+/* --- rules for every graph -------------------------------------------------------- */
 
 /* Checks what must be true for every graph. */
 static void check_graph(const struct cfg *cfg)
@@ -286,7 +286,7 @@ static uint64_t next_of(const struct cfg *cfg, uint64_t offset, unsigned way)
 				    : UINT64_MAX;
 }
 
-/* --- what is understood ------------------------------------------------------------- */
+/* --- code that is understood ------------------------------------------------------ */
 
 static void branches_and_loops(void)
 {

@@ -163,7 +163,7 @@ static const char slow_way[] = "\x53"                 /* 0: push rbx */
 			       "\x5b"                 /* 26: pop rbx */
 			       "\xc3";                /* 27: ret */
 
-/* --- what is found ------------------------------------------------------------------ */
+/* --- sites that are found --------------------------------------------------------- */
 
 struct world {
 	struct code code;

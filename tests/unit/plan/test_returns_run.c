@@ -441,7 +441,7 @@ static uint64_t call(struct tracee *t, uint64_t address, uint64_t a, uint64_t b,
 	return r.rax;
 }
 
-/* --- the judge ---------------------------------------------------------------------- */
+/* --- checks of each site ---------------------------------------------------------- */
 
 /* Is the condition of a jump true? SDM volume 1, appendix B. */
 static bool holds(uint8_t condition, uint64_t flags)
@@ -748,7 +748,7 @@ static uint64_t judge_call(struct tracee *t, struct function *f,
 	return r.rax;
 }
 
-/* --- calls -------------------------------------------------------------------------- */
+/* --- how functions are called ----------------------------------------------------- */
 
 static unsigned below(struct tracee *t, unsigned limit)
 {

@@ -72,8 +72,7 @@ static void places(void)
 	}
 }
 
-/* --- files without unwind information ------------------------------------------------
- */
+/* --- files without unwind information ---------------------------------------------- */
 
 #if defined(__x86_64__)
 
@@ -289,8 +288,7 @@ static void musl(void)
 
 #endif
 
-/* --- a function by its name ----------------------------------------------------------
- */
+/* --- a function by its name -------------------------------------------------------- */
 
 static uint64_t offset_in(const char *path, const char *name)
 {

@@ -272,7 +272,7 @@ static const char square[] = "\x48\x0f\xaf\xff"     /* 0: imul rdi, rdi */
 			     "\xe8\xf3\x4f\x00\x00" /* 8: call g */
 			     "\xc3";                /* 13: ret */
 
-/* --- what is looked at -------------------------------------------------------------- */
+/* --- lookups ---------------------------------------------------------------------- */
 
 #define REG(n) ((place_set)1 << (n))
 
@@ -624,7 +624,7 @@ static void no_results(void)
 	found_deinit(&f);
 }
 
-/* --- values from the entry on ------------------------------------------------------- */
+/* --- values since the entry ------------------------------------------------------- */
 
 static void saved_rbp(void)
 {

@@ -81,8 +81,7 @@ static void newer_version(void)
 		"is a snapshot in format 2; this memtrace reads format 1");
 }
 
-/* --- content that is packed and checked rightly --------------------------------------
- */
+/* --- invalid content with valid compression and checksums ------------------------- */
 
 struct maker {
 	struct chunk_writer w;
@@ -300,8 +299,7 @@ static void bombs_are_defused(void)
 	CHECK(after.ru_maxrss - before.ru_maxrss < 4096);
 }
 
-/* --- whole tables that do not fit together -------------------------------------------
- */
+/* --- tables that contradict each other -------------------------------------------- */
 
 struct wrong {
 	void (*spoil)(struct snapshot *snap);

@@ -240,7 +240,7 @@ static void forgets_at_exec(void)
 	symbolizer_destroy(symbolizer);
 }
 
-/* --- files that no path leads to -------------------------------------------------- */
+/* --- deleted and replaced files --------------------------------------------------- */
 
 __attribute__((format(printf, 1, 2))) static void run(const char *format, ...)
 {

@@ -37,8 +37,7 @@ static uintptr_t own_address(void)
 	return (uintptr_t)huge_test_function + 3;
 }
 
-/* --- the reader ----------------------------------------------------------------------
- */
+/* --- the reader -------------------------------------------------------------------- */
 
 static char warned[512];
 static unsigned warnings;
@@ -113,8 +112,7 @@ static long child_status(const struct scene *scene, const char *key)
 	return number;
 }
 
-/* --- mappings ------------------------------------------------------------------------
- */
+/* --- mappings ---------------------------------------------------------------------- */
 
 #define MAPPINGS 60000
 
@@ -222,8 +220,7 @@ static void time_in_proportion(void)
 	child_end(&target);
 }
 
-/* --- paths ---------------------------------------------------------------------------
- */
+/* --- paths ------------------------------------------------------------------------- */
 
 static void copy_itself(int to)
 {
@@ -303,8 +300,7 @@ static void files_in_memory(void)
 	end(&scene);
 }
 
-/* --- files ---------------------------------------------------------------------------
- */
+/* --- files ------------------------------------------------------------------------- */
 
 #define FILES   3000
 #define CHANGES 2
@@ -377,8 +373,7 @@ static void more_files_than_are_opened(void)
 	end(&scene);
 }
 
-/* --- symbol tables -------------------------------------------------------------------
- */
+/* --- symbol tables ----------------------------------------------------------------- */
 
 static void map_library(void *arg)
 {

@@ -44,8 +44,7 @@ static void shadow_stack_lines(void)
 	CHECK(!is_shadowed("x86_Thread_features:"));
 }
 
-/* --- processes ------------------------------------------------------------------------
- */
+/* --- processes --------------------------------------------------------------------- */
 
 static int ready[2];
 

@@ -442,7 +442,7 @@ static void damaged_tables(void)
 	remove_temp(path);
 }
 
-/* --- damage without a plan ---------------------------------------------------------- */
+/* --- random damage ---------------------------------------------------------------- */
 
 /* Uses all functions. True if the file was accepted. */
 static bool exercise(const char *path)

@@ -202,7 +202,7 @@ static void keeps_what_has_exited(void)
 	CHECK(!finds_own("/proc/%d/status"));
 }
 
-/* --- what stands for a process ----------------------------------------------------- */
+/* --- stand-ins for processes that are gone ---------------------------------------- */
 
 static struct proc_mapping mapping_of(const char *path, uint64_t start)
 {

@@ -218,7 +218,7 @@ static void too_many(void)
 	watch_destroy(watch);
 }
 
-/* --- processes that go from one processor to another ------------------------------ */
+/* --- processes that change the processor ------------------------------------------ */
 
 /* Each child forks the next one on another processor: no process forks twice. */
 #define GENERATIONS 4000

@@ -185,7 +185,7 @@ static void another_file(void)
 	image_store_destroy(store);
 }
 
-/* --- what is kept ----------------------------------------------------------------- */
+/* --- what the store keeps --------------------------------------------------------- */
 
 /* The next opened file has the inode number `number`. */
 static struct file_name numbered(uint64_t number)

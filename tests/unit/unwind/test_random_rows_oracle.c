@@ -6,8 +6,7 @@
 #include "unit/unwind/image_file.h"
 #include "unit/unwind/section.h"
 
-/* --- programs made by chance ----------------------------------------------------------
- */
+/* --- random programs -------------------------------------------------------------- */
 
 #define RANDOM_FUNCTIONS 3000
 #define FUNCTION_BYTES   64

@@ -273,7 +273,7 @@ static void the_child_has_no_files_of_ours(void)
 	open_helper_stop();
 }
 
-/* --- no answer -------------------------------------------------------------------- */
+/* --- a helper that does not answer ------------------------------------------------ */
 
 static unsigned warnings;
 static char warned_of[256];
