@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Only util/regular_file.c (place_find()) follows paths that a target chooses. All other
- * files of src/ that open or inspect paths are listed here, with whose paths these
- * are. */
+/* Only util/regular_file.c (place_find()) may follow paths that a target chooses. The
+ * list below has all other files of src/ that open or inspect paths, and says who chooses
+ * these paths. */
 #include "check.h"
 
 #include <ctype.h>

@@ -4,14 +4,15 @@
 #define LIVE_DECOY_H
 
 struct decoy {
-	int watch; /* of inotify(7) */
+	int watch; /* inotify(7) descriptor */
 };
 
-/* Watch who opens the file that `path` leads to from now on. To find it (O_PATH) is not
- * to open it. Ends the test where the kernel does not watch. */
+/* Watch for opens of the file that `path` leads to now. Finding it with O_PATH does not
+ * count. Ends the test if inotify does not work. */
 struct decoy decoy_watch(const char *path);
 
-/* Nobody has opened it. `what` is printed if somebody has. */
+/* Check that the file was not opened, and stop watching. Failure messages name it
+ * `what`. */
 void decoy_check(struct decoy *decoy, const char *what);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* On a terminal reports are brief, fit it, and end with a verdict. Through a pipe they
- * have the lines of memleak. */
+/* On a terminal, reports are brief, fit the screen, and end with a verdict. In a pipe,
+ * they have the form of memleak's. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,14 +15,14 @@
 
 #define TIMEOUT_MS 60000
 
-/* Reports until there are suspects. */
+/* reports until there are suspects */
 #define REPORTS 7
 
-/* memtrace, with its standard output on a terminal of ours. */
+/* A run of memtrace whose stdout is a pseudoterminal. */
 struct session {
 	pid_t pid;
-	int terminal, errors; /* the terminal, and the pipe that is its stderr */
-	char text[65536];     /* what it has written since the last report, without \r */
+	int terminal, errors; /* the terminal's master side, and the pipe from stderr */
+	char text[65536];     /* output since the last report, without \r */
 	size_t len;
 };
 
@@ -102,7 +102,7 @@ static bool ends_with_verdict(const char *text)
 	return false;
 }
 
-/* Have memtrace make a report by a signal. */
+/* Request a report by a signal. Returns its text. */
 static const char *make_report(struct session *s, int signal)
 {
 	s->len = 0;
@@ -152,11 +152,11 @@ static void terminal(void)
 	CHECK_CONTAINS(text, "      from work (trends.c:");
 	CHECK_CONTAINS(last_line(text), "100 % from site_leak (trends.c:");
 	CHECK(!strncmp(last_line(text), "leaking ", strlen("leaking ")));
-	/* What is a suspect is not listed again. */
+	/* A suspect is not listed again as a cause: the list and the verdict name it. */
 	CHECK_INT(live_count(text, "site_leak"), 2);
 	CHECK_INT(live_count(text, "site_cache"), 1);
 	CHECK(!strstr(text, "0x"));
-	/* The terminal may change. */
+	/* The next report fits the new size. */
 	set_size(&s, 40, 24);
 	check_width(make_report(&s, SIGINT), 40);
 	close(s.terminal);
@@ -166,7 +166,7 @@ static void terminal(void)
 	live_destroy(target);
 }
 
-/* The lines that scripts know. */
+/* A pipe gets the lines that scripts parse. */
 static void through_a_pipe(void)
 {
 	struct live_process *target = target_start(TRENDS_BINARY);
@@ -181,7 +181,7 @@ static void through_a_pipe(void)
 	live_signal(memtrace, SIGINT);
 	title = live_read_line(memtrace, 60);
 	CHECK_CONTAINS(title, "memtrace report 1 of process ");
-	/* It has the date. */
+	/* with the date */
 	CHECK_CONTAINS(title, ", 20");
 	while ((line = live_read_line(memtrace, 60))) {
 		has_heading |= line[0] == '[' &&

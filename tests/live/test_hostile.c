@@ -367,7 +367,8 @@ static void links_out_of_the_root_directory(void)
 	room_deinit(&room);
 }
 
-/* The program's own path and that of its perf map lead out of its root directory. */
+/* Symbolic links that lead out of the target's root directory, at the paths of the
+ * program and of its perf map. memtrace must open neither. */
 static void links_out_in_place_of_what_is_mapped(void)
 {
 	struct room room = room_make_for(DEBUG, "led-out");
@@ -517,7 +518,7 @@ static void text_that_changes_all_the_time(void)
 
 	REQUIRE(report);
 	json_decref(report);
-	/* The second run meets what the first one has left. */
+	/* The second run finds the changes that the first has left in the target. */
 	for (int run = 0; run < 2; run++) {
 		memtrace = memtrace_start(live_pid(target), "");
 		oracle_do(target, "allocate");

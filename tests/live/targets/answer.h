@@ -21,7 +21,7 @@ static struct {
 	unsigned long allocations, frees;
 	unsigned long failures; /* failed calls, and calls that ended with an exception */
 	unsigned long left;     /* calls left by longjmp() */
-	unsigned long unseen;   /* those of `left` that did not reach their one probe */
+	unsigned long unseen;   /* of these, those that did not reach their probe */
 } truth;
 
 #define COUNT(what) __atomic_fetch_add(&truth.what, 1, __ATOMIC_RELAXED)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Maps, unmaps and rewrites its text all the time, in three threads, and allocates 100
- * blocks of 64 bytes for each line on stdin except "quit". The argument names a library
- * with a function malloc().
+ * Maps, unmaps and rewrites code all the time, in three threads, and allocates 100 blocks
+ * of 64 bytes for each line on stdin except "quit". The argument names a library with a
+ * function malloc().
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 static const char *library;
 static void *volatile last;
 
-/* Map the library as executable, and unmap it. */
+/* Map the library as executable, and unmap it, forever. */
 static void *map_files(void *arg)
 {
 	int fd = open(library, O_RDONLY);
@@ -36,7 +36,7 @@ static void *map_files(void *arg)
 	return NULL;
 }
 
-/* Make a function, call it, and unmap it. */
+/* Make a function, call it and unmap it, forever. */
 static void *make_code(void *arg)
 {
 	/* mov $42, %eax; ret */
@@ -61,8 +61,8 @@ static void *make_code(void *arg)
 	return NULL;
 }
 
-/* Write to the library's malloc(), which nobody calls: now what it was, and with it what
- * took the place of a breakpoint, now something else. */
+/* Write alternately NOPs and the original bytes to the library's malloc(), which no
+ * thread calls. This also overwrites the breakpoint of a uprobe there. */
 static void *rewrite_text(void *arg)
 {
 	unsigned char before[16], other[16], *code;

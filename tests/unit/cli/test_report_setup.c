@@ -109,7 +109,7 @@ static void what_reports_need(void)
 	CHECK_INT(s.options.singles, 10);
 }
 
-/* The format on a terminal, and elsewhere. */
+/* Check the default format on a terminal and elsewhere. */
 static void check_formats(const char *option, const char *on_terminal,
 			  const char *elsewhere)
 {
@@ -124,8 +124,8 @@ static void check_formats(const char *option, const char *on_terminal,
 	CHECK_STR(s.format, elsewhere);
 }
 
-/* The brief report is the default on a terminal, as long as it shows what is asked for.
- * Scripts get the lines of memleak. */
+/* On a terminal the brief report is the default, unless an option asks for what it does
+ * not show. Scripts get memleak's form. */
 static void formats(void)
 {
 	static const char *const refused[] = {"--view=leaks", "--sort=size",
@@ -155,7 +155,8 @@ static void formats(void)
 		"--diff", "a", "b", "--format=brief");
 }
 
-/* --top is the number of causes; they are made of more stacks. */
+/* --top limits the causes. A cause can have many stacks, so the limit of stacks is
+ * higher. */
 static void brief_tops(void)
 {
 	_cleanup_(report_setup_deinit) struct report_setup s;

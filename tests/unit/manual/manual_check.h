@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the tests of the generated files, which are in MANUAL_DIR. */
+/* Helpers for the tests of the generated files in MANUAL_DIR. */
 #ifndef TESTS_MANUAL_CHECK_H
 #define TESTS_MANUAL_CHECK_H
 
@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 
-/* All that a shell command prints, with its errors; owned by the caller. */
+/* Run a shell command. Returns its stdout and stderr; owned by the caller. */
 static inline char *output_of(const char *command)
 {
 	struct strbuf text = {0};

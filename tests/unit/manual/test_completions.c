@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What shells complete a command line to, with the generated files. */
+/* Completions of command lines by bash and fish, with the generated files. */
 #include "manual_check.h"
 
 #include <sys/stat.h>
 
-/* A folder with a snapshot, another file and a folder; and this process, by a name that
- * no other one has. */
+/* Change to a new directory with a snapshot, another file and a folder. It is removed at
+ * the end. */
 #define SETUP                                                                            \
 	"cd $(mktemp -d /tmp/memtrace-completions-XXXXXX) && trap 'rm -r $PWD' EXIT && " \
 	"touch one.mts two.txt && mkdir folder && "
 
-/* Names the function's variables as bash does for the words of a line; the last is the
- * one before the cursor. "|" is put around each offer, since an offer may hold spaces. */
+/* Completes a line as bash does: sets COMP_WORDS and COMP_CWORD, the last word being the
+ * one before the cursor, calls the registered function, and prints each offer between
+ * "|", as an offer may contain spaces. */
 static const char bash_setup[] =
 	"compopt() { :; }\n"
 	"source " MANUAL_DIR "/memtrace\n"
@@ -22,7 +23,7 @@ static const char bash_setup[] =
 	"  printf '|%s' \"${COMPREPLY[@]}\"; echo '|'\n"
 	"}\n";
 
-/* What bash offers for the words of `line` (in the syntax of the shell). */
+/* The offers of bash for the words of `line`, which is in shell syntax. */
 static char *bash_offers(const char *line)
 {
 	_cleanup_(strbuf_deinit) struct strbuf script = {0};
@@ -62,7 +63,7 @@ static void bash_offers_values(void)
 		"lifetimes|processes|\n";
 
 	check_bash("--view \"\"", views);
-	/* bash cuts the word at '='. */
+	/* bash splits words at '='. */
 	check_bash("--view =", views);
 	check_bash("--view = l", "|leaks|lifetimes|\n");
 	check_bash("--quiet --sort s", "|size|\n");
@@ -77,7 +78,7 @@ static void bash_offers_snapshots(void)
 	check_bash("--replay = o", "|one.mts|\n");
 	check_bash("--diff \"\"", "|one.mts|\n");
 	check_bash("--diff one.mts \"\"", "|one.mts|\n");
-	/* readline completes files by itself. */
+	/* readline itself completes file names. */
 	check_bash("--output \"\"", "||\n");
 }
 
@@ -98,18 +99,20 @@ static void bash_offers_processes(void)
 	REQUIRE(comm && fscanf(comm, "%15[^\n]", name) == 1);
 	snprintf(wanted, sizeof(wanted), "|%d (%s)|", getpid(), name);
 	CHECK_CONTAINS(all, wanted);
-	/* The only one is inserted: it has no name. */
+	/* A single offer is inserted into the line: it must not contain the process's
+	 * name. */
 	snprintf(line, sizeof(line), "--pid %d,%d", getppid(), getpid());
 	snprintf(wanted, sizeof(wanted), "|%d,%d|\n", getppid(), getpid());
 	check_bash(line, wanted);
 	snprintf(line, sizeof(line), "-p %s", name);
 	snprintf(wanted, sizeof(wanted), "|%d|\n", getpid());
 	check_bash(line, wanted);
-	/* Process 2 is a kernel thread, or there is none. */
+	/* Process 2 is kthreadd, or does not exist in this pid namespace. Kernel threads
+	 * are not offered. */
 	CHECK(!strstr(all, "(kthreadd)"));
 }
 
-/* What fish offers: an offer and, after a tab, its description on each line. */
+/* The offers of fish, one a line, each followed by a tab and its description. */
 static char *fish_offers(const char *line)
 {
 	_cleanup_(strbuf_deinit) struct strbuf script = {0};

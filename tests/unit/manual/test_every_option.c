@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Every option and value of the table is in the man page and in each completion. */
+/* Checks that every option and value of the table is in the man page and in each
+ * completion. */
 #include "manual_check.h"
 
 #include <ctype.h>
@@ -14,7 +15,7 @@ static char *read_made(const char *name)
 	return output_of(strbuf_text(&command));
 }
 
-/* `text` has `word`, and no letter, digit or '-' beside it. */
+/* Does `text` contain `word` without a letter, digit or '-' beside it? */
 static bool has_word(const char *text, const char *word)
 {
 	size_t len = strlen(word);
@@ -58,7 +59,7 @@ static void check_choices(const char *text, const char *where)
 	}
 }
 
-/* Without escapes and fonts, as a reader sees it. */
+/* The page as a reader sees it, without escapes and fonts. */
 static char *plain_page(void)
 {
 	_cleanup_(freep) char *page = read_made("memtrace.8");
@@ -99,7 +100,7 @@ static void bash_has_every_option(void)
 
 	REQUIRE(values);
 	check_choices(text, "memtrace");
-	/* The list of options has long names only. */
+	/* Only long names are offered when completing options. */
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
 		struct row_names names;
 
@@ -149,7 +150,7 @@ static void fish_has_every_option(void)
 	}
 }
 
-/* What the program itself says, as users compare the two. */
+/* The page names each option that --help prints. */
 static void the_page_has_what_help_has(void)
 {
 	_cleanup_(freep) char *help = output_of(MEMTRACE " --help"), *page = plain_page();
@@ -187,8 +188,7 @@ static void the_page_has_its_sections(void)
 
 static void formatters_have_no_complaint(void)
 {
-	/* A terminal of 80 columns: man's own warnings are of the page, not of its width.
-	 */
+	/* 80 columns: otherwise man would also warn about lines that are too wide. */
 	static const char man[] =
 		"MANWIDTH=80 MANROFFSEQ= LC_ALL=C.UTF-8 man --warnings -l " MANUAL_DIR
 		"/memtrace.8 2>&1 >/dev/null";

@@ -65,7 +65,7 @@ static void gives_them_by_threads(void)
 	CHECK(!finds(path));
 }
 
-/* While it is no process's turn. */
+/* While the policy serves no process, only debug files and /dev/null can be opened. */
 static void gives_debug_files_and_null_to_nobody(void)
 {
 	char dir[] = "/tmp/memtrace-policy-XXXXXX", file[64], up[64], beside[64];

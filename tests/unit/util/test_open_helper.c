@@ -111,7 +111,7 @@ static void looks_up_new_paths(void)
 	open_helper_stop();
 }
 
-/* There is no descriptor for the answer. */
+/* If the caller has no free descriptor for the answer, the error says so. */
 static void says_that_descriptors_ran_out(void)
 {
 	_cleanup_(closep) int place = open("/dev/shm", O_PATH | O_CLOEXEC);
@@ -339,7 +339,7 @@ static void gives_up_a_file_system(void)
 	open_helper_stop();
 }
 
-/* The file system of a path is that of its last directory which is known. */
+/* A path belongs to the file system of its innermost known directory. */
 static void gives_up_by_paths(void)
 {
 	uint64_t begin_ns;
