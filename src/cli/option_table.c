@@ -195,7 +195,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"top", 'T', .argument = "N", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_INTEGER, FIELD(top), .min = 0, .max = 1000000000,
 		.expected = "a whole number from 0 (all) to 1000000000",
-		.help = "list at most N stacks (default 10; 0: all)",
+		.help = "list at most N stacks, or causes in a brief report (default 10; 0: all)",
 	},
 	[OPTION_VIEW] = {
 		"view", .argument = "VIEW", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
