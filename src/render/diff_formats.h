@@ -8,7 +8,7 @@
 /* For people to read. */
 extern const struct diff_renderer diff_text;
 
-/* One JSON object on one line; see JSON.md. */
+/* One JSON object on one line; see docs/json.md. */
 extern const struct diff_renderer diff_json;
 
 /*

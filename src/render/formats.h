@@ -13,7 +13,7 @@ extern const struct renderer text_renderer;
  * last line. It fits the columns and lines of the options. */
 extern const struct renderer brief_renderer;
 
-/* One JSON object (RFC 8259) on one line; see JSON.md. */
+/* One JSON object (RFC 8259) on one line; see docs/json.md. */
 extern const struct renderer json_renderer;
 
 /*

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A snapshot as a file. It contains everything in struct snapshot, so that another
- * machine makes the same reports from it. FORMAT.md, in this directory, describes the
- * bytes.
+ * machine makes the same reports from it. docs/snapshot-format.md describes the bytes.
  */
 #ifndef SNAPSHOT_FILE_H
 #define SNAPSHOT_FILE_H

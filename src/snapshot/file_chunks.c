@@ -29,8 +29,8 @@ struct chunk_head {
 /* zlib's fastest level; the result is a tenth larger than with the default. */
 #define LEVEL 1
 
-_Static_assert(sizeof(struct head) == 16, "as in FORMAT.md");
-_Static_assert(sizeof(struct chunk_head) == 12, "as in FORMAT.md");
+_Static_assert(sizeof(struct head) == 16, "as in snapshot-format.md");
+_Static_assert(sizeof(struct chunk_head) == 12, "as in snapshot-format.md");
 
 /* The most bytes that a packed chunk can have: incompressible content grows slightly. */
 static size_t packed_max(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The outer layer of a snapshot file: a stream of bytes in compressed chunks with
- * checksums. See FORMAT.md. Private to snapshot/.
+ * checksums. See docs/snapshot-format.md. Private to snapshot/.
  */
 #ifndef SNAPSHOT_FILE_CHUNKS_H
 #define SNAPSHOT_FILE_CHUNKS_H

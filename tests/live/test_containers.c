@@ -136,8 +136,8 @@ static void check_plan(pid_t pid, const char *label, const char *functions)
 
 /* --- namespaces -------------------------------------------------------------------- */
 
-/* memtrace can trace a target in another pid namespace only from the initial one (see the
- * limitations in the README). PROC_PID_INIT_INO of include/linux/proc_ns.h is the initial
+/* memtrace can trace a target in another pid namespace only from the initial one (see
+ * docs/limitations.md). PROC_PID_INIT_INO of include/linux/proc_ns.h is the initial
  * one's inode number. */
 static bool in_first_namespace(void)
 {

@@ -187,8 +187,7 @@ static void failures(void)
 	check_failures(NULL, "fail", 2);
 	check_failures("libjemalloc.so.2", "fail", 2);
 	check_failures("libtcmalloc_minimal.so.4", "fail", 2);
-	/* Not if memtrace probes the return of operator new: see the limitations in the
-	 * README. */
+	/* Not if memtrace probes the return of operator new: see docs/limitations.md. */
 	check_failures(NULL, "throw", 1);
 }
 
