@@ -59,7 +59,7 @@ void reading_warn(void *progress, const char *text)
 }
 
 struct error *reading_init(struct reading *reading, const struct options *options,
-			   struct progress *progress)
+			   int fetch_cache, struct progress *progress)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	struct error *err;
@@ -80,6 +80,7 @@ struct error *reading_init(struct reading *reading, const struct options *option
 				.debuginfod = options->debuginfod,
 				.debug_dirs = (const char *const *)reading->dirs,
 			},
+		.fetch_cache = fetch_cache,
 		.progress = show,
 		.progress_arg = reading,
 		.is_late = progress_is_late,

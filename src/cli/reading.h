@@ -17,9 +17,11 @@ struct reading {
 /* Print a warning of elf_reader_create() or reader_create() to the user. */
 void reading_warn(void *progress, const char *text);
 
-/* Start the child process that reads symbols. `progress` must outlive `reading`. */
+/* Start the child process that reads symbols. `progress` must outlive `reading`, and
+ * `fetch_cache` (cli/fetch_cache.h), too. */
 struct error *reading_init(struct reading *reading, const struct options *options,
-			   struct progress *progress) __attribute__((warn_unused_result));
+			   int fetch_cache, struct progress *progress)
+	__attribute__((warn_unused_result));
 /* The symbolizers must have been destroyed. */
 void reading_deinit(struct reading *reading);
 

@@ -14,6 +14,7 @@
 #include "bpf/features.h"
 #include "bpf/kernel_events.h"
 #include "bpf/tracer.h"
+#include "cli/fetch_cache.h"
 #include "cli/forked.h"
 #include "cli/kernel.h"
 #include "cli/output.h"
@@ -58,6 +59,7 @@ struct session {
 	struct kernel_trace kernel; /* of --kernel */
 	struct spawn spawn;         /* the command; unused without one */
 	struct elf_reader *elf_reader;
+	int fetch_cache; /* of fetch_cache_open(); -1: none */
 	struct tracees tracees;
 	VEC(struct plan *) plans; /* of the processes traced from the start */
 	struct children children; /* existing children of these processes, which are not
@@ -95,6 +97,7 @@ static void session_deinit(struct session *s)
 	compiler_pool_deinit(&s->compilers);
 	spawn_deinit(&s->spawn);
 	elf_reader_destroy(s->elf_reader);
+	closep(&s->fetch_cache);
 	event_spec_deinit(&s->event);
 	kernel_trace_deinit(&s->kernel);
 	report_setup_deinit(&s->setup);
@@ -118,7 +121,8 @@ static struct error *make_plans(struct session *s)
 	const struct options *o = s->options;
 	size_t count = o->command ? 1 : o->pid_count;
 	struct plan *plan;
-	struct error *err = tracees_init(&s->tracees, o, s->elf_reader, &s->progress),
+	struct error *err = tracees_init(&s->tracees, o, s->elf_reader, s->fetch_cache,
+					 &s->progress),
 		     *unsafe = NULL;
 
 	if (!err && o->event) {
@@ -739,12 +743,26 @@ static int finish_command(struct session *s)
 	return spawn_wait(&s->spawn);
 }
 
+/* The last thing that takes a privilege which is dropped then. */
+static void open_fetch_cache(struct session *s)
+{
+	_cleanup_(error_destroyp) struct error *err = fetch_cache_open(&s->fetch_cache);
+
+	if (err)
+		fprintf(stderr,
+			"memtrace: --debuginfod: no debug file can be fetched: %s\n",
+			err->message);
+}
+
 /* Drop the privileges that tracing does not need. A command has its own already. */
-static struct error *shed(const struct session *s)
+static struct error *shed(struct session *s)
 {
 	const struct options *o = s->options;
-	struct error *err = shed_for_tracing(o->command, o->debuginfod);
+	struct error *err;
 
+	if (o->debuginfod)
+		open_fetch_cache(s);
+	err = shed_for_tracing(o->command, o->debuginfod);
 	if (!err || err->code != ERROR_UNSUPPORTED)
 		return err;
 	if (o->verbose)
@@ -814,6 +832,7 @@ struct error *session_run(const struct options *options, int *status)
 		.options = options,
 		.waiter = WAITER_NONE,
 		.tracees = {.epoll_fd = -1},
+		.fetch_cache = -1,
 	};
 	struct error *err;
 

@@ -124,7 +124,8 @@ static bool told_has_our_root(void *arg, int pid)
 }
 
 struct error *tracees_init(struct tracees *ts, const struct options *options,
-			   struct elf_reader *elf_reader, struct progress *progress)
+			   struct elf_reader *elf_reader, int fetch_cache,
+			   struct progress *progress)
 {
 	struct error *err;
 
@@ -161,7 +162,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	/* With --kernel it does not matter what the process maps or executes. */
 	if (options->kernel)
 		return NULL;
-	err = reading_init(&ts->reading, options, progress);
+	err = reading_init(&ts->reading, options, fetch_cache, progress);
 	if (err)
 		return err;
 	/* Without events the processes are polled. */

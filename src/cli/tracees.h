@@ -84,10 +84,11 @@ struct tracees {
 };
 
 /* Initialize without processes. No kernel event after this call is missed. `elf_reader`
- * (NULL: none) reads the targets' ELF files and must outlive the tracees. */
+ * (NULL: none) reads the targets' ELF files and must outlive the tracees, as must
+ * `fetch_cache` (cli/fetch_cache.h). */
 struct error *tracees_init(struct tracees *tracees, const struct options *options,
-			   struct elf_reader *elf_reader, struct progress *progress)
-	__attribute__((warn_unused_result));
+			   struct elf_reader *elf_reader, int fetch_cache,
+			   struct progress *progress) __attribute__((warn_unused_result));
 void tracees_deinit(struct tracees *tracees);
 
 /* Open the process `pid` and plan its probes; the caller owns the plan. ERROR_UNSAFE:

@@ -106,7 +106,7 @@ static void settle(const struct confined_options *options, int socket, int paren
  * reader's calls, if it has a policy. */
 static struct error *confine(const struct confined_options *options, int *ret_listener)
 {
-	struct error *err = shed_capabilities(0);
+	struct error *err = shed_root(0);
 
 	if (err)
 		return err;

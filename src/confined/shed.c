@@ -2,13 +2,19 @@
 #include "confined/shed.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "confined/filter.h"
+#include "confined/refusal.h"
+#include "util/cleanup.h"
+#include "util/sanitized.h"
 
 /* include/uapi/linux/capability.h; headers before 5.9 lack the last three. */
 #define NUMBER_PERFMON            38
@@ -20,6 +26,10 @@
 /* Output files may be in others' directories, and may replace others' files in /tmp. */
 #define FOR_FILES (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER))
 
+/* Files of others, /proc/PID/root and /proc/PID/map_files. */
+#define FOR_READING                                                                      \
+	(BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(NUMBER_CHECKPOINT_RESTORE))
+
 /*
  * Capabilities for
  *
@@ -29,25 +39,30 @@
  *   CHECKPOINT_RESTORE;
  * - limits of descriptors and locked memory: SYS_RESOURCE, IPC_LOCK;
  * - kernel addresses: SYSLOG;
- * - signals to a command that now runs as another user: KILL.
+ * - signals to our children, and to a command that now runs as another user: KILL;
+ * - the user id of children that are started later: SETUID, SETGID.
  */
 #define FOR_TRACING                                                                      \
-	(FOR_FILES | BIT(NUMBER_BPF) | BIT(NUMBER_PERFMON) | BIT(CAP_SYS_ADMIN) |        \
-	 BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) |                                \
-	 BIT(NUMBER_CHECKPOINT_RESTORE) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_IPC_LOCK) |    \
-	 BIT(CAP_SYSLOG) | BIT(CAP_KILL))
+	(FOR_FILES | FOR_READING | BIT(NUMBER_BPF) | BIT(NUMBER_PERFMON) |               \
+	 BIT(CAP_SYS_ADMIN) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_IPC_LOCK) |                \
+	 BIT(CAP_SYSLOG) | BIT(CAP_KILL) | BIT(CAP_SETUID) | BIT(CAP_SETGID))
+
+struct capabilities {
+	struct __user_cap_data_struct sets[2];
+};
 
 static struct error *failed(void)
 {
-	return error_errno(ERROR_UNSUPPORTED, errno, "capabilities cannot be given up");
+	return error_errno(refusal_code(errno), errno, "capabilities cannot be given up");
 }
 
-struct error *shed_capabilities(uint64_t keep)
+/* Make sure that no program gives this process anything, and read what it has. */
+static struct error *begin(uint64_t keep, struct capabilities *ret)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct sets[2];
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capget, &head, sets))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_capget, &head, ret->sets))
 		return failed();
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	/* Needs CAP_SETPCAP. A process without it does not start other programs
@@ -55,12 +70,101 @@ struct error *shed_capabilities(uint64_t keep)
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		if (!(keep & BIT(cap)))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	return NULL;
+}
+
+static struct error *keep_only(uint64_t keep, struct capabilities *had)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct *sets = had->sets;
+
 	for (size_t i = 0; i < 2; i++) {
 		sets[i].permitted &= (uint32_t)(keep >> 32 * i);
 		sets[i].effective &= sets[i].permitted;
 		sets[i].inheritable = 0;
 	}
 	return syscall(SYS_capset, &head, sets) ? failed() : NULL;
+}
+
+struct error *shed_capabilities(uint64_t keep)
+{
+	struct capabilities had;
+	struct error *err = begin(keep, &had);
+
+	return err ? err : keep_only(keep, &had);
+}
+
+/* Is there such a user in our user namespace (user_namespaces(7))? */
+static bool has_id(const char *map_path, uid_t id)
+{
+	_cleanup_(fclosep) FILE *map = fopen(map_path, "re");
+	unsigned first, outside, count;
+
+	/* Without /proc: it will be seen. */
+	if (!map)
+		return true;
+	while (fscanf(map, "%u %u %u", &first, &outside, &count) == 3)
+		if (id - first < count)
+			return true;
+	return false;
+}
+
+static bool has_user(uid_t user)
+{
+	return has_id("/proc/self/uid_map", user) && has_id("/proc/self/gid_map", user);
+}
+
+uid_t shed_user(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2];
+	const uint32_t takes = BIT(CAP_SETUID) | BIT(CAP_SETGID);
+
+	if (geteuid())
+		return geteuid();
+	if (syscall(SYS_capget, &head, sets) || (sets[0].effective & takes) != takes)
+		return 0;
+	if (has_user(SHED_USER))
+		return SHED_USER;
+	return has_user(SHED_USER_OVERFLOW) ? SHED_USER_OVERFLOW : 0;
+}
+
+static void become_another_user(void)
+{
+	uid_t user = shed_user();
+	pid_t parent = getppid();
+	int death_signal = 0;
+
+	prctl(PR_GET_PDEATHSIG, &death_signal);
+	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+	(void)!setgroups(0, NULL);
+	if (!setresgid(user, user, user))
+		(void)!setresuid(user, user, user);
+	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+	/* The search for leaks traces this process. */
+	if (IS_SANITIZED)
+		prctl(PR_SET_DUMPABLE, 1);
+	/* The kernel has reset it (commit_creds(), kernel/cred.c). */
+	prctl(PR_SET_PDEATHSIG, death_signal);
+	if (death_signal && getppid() != parent)
+		raise(death_signal);
+}
+
+struct error *shed_root(uint64_t keep)
+{
+	struct capabilities had;
+	struct error *err = begin(keep, &had);
+
+	if (err)
+		return err;
+	if (!getuid() || !geteuid())
+		become_another_user();
+	return keep_only(keep, &had);
+}
+
+struct error *shed_for_reading(void)
+{
+	return shed_root(FOR_READING);
 }
 
 struct error *shed_for_thread(void)

@@ -1,20 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Privileges that this process gives up permanently: capabilities (capabilities(7)) and
- * system calls (seccomp(2)). Programs that were started earlier keep theirs. A process
- * of an ordinary user has little to give up, and nothing changes.
+ * Privileges that this process gives up permanently: capabilities (capabilities(7)), the
+ * user id of root, and system calls (seccomp(2)). Programs that were started earlier keep
+ * theirs. A process of an ordinary user has little to give up, and nothing changes.
  */
 #ifndef CONFINED_SHED_H
 #define CONFINED_SHED_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "util/error.h"
+
+/*
+ * The user and group id of processes that have given up root's: 0x7f and "mtr". The id
+ * has to go because a process of user 0 needs no capability to use root's own files. No
+ * account has this id. So no other process may send signals to these processes, and they
+ * share no limits with others, as processes of "nobody" (65534) would.
+ */
+#define SHED_USER ((uid_t)0x7f6d7472)
+/* Used in a user namespace that lacks SHED_USER. */
+#define SHED_USER_OVERFLOW ((uid_t)65534)
 
 /* Give up all capabilities of the calling thread except those in `keep` (bit = number).
  * Sets no_new_privs. ERROR_UNSUPPORTED: a sandbox does not permit it. */
 struct error *shed_capabilities(uint64_t keep) __attribute__((warn_unused_result));
+
+/*
+ * The same, and if the process is root's, change its user and group to shed_user() and
+ * leave all other groups. The process is then not dumpable. It must have one thread. Its
+ * parent-death signal stays.
+ */
+struct error *shed_root(uint64_t keep) __attribute__((warn_unused_result));
+
+/*
+ * The effective user of a process after shed_root(): its own if it is not root's; else
+ * SHED_USER, or SHED_USER_OVERFLOW, or 0 if the user namespace has neither or CAP_SETUID
+ * or CAP_SETGID is missing.
+ */
+uid_t shed_user(void);
+
+/* Like shed_root(): keep the capabilities to open all files of other processes, including
+ * /proc/PID. */
+struct error *shed_for_reading(void) __attribute__((warn_unused_result));
 
 /* Keep the capabilities that tracing needs, in the calling thread. */
 struct error *shed_for_thread(void) __attribute__((warn_unused_result));

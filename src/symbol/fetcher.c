@@ -14,8 +14,7 @@
 
 struct fetcher {
 	struct confined *child;
-	bool (*is_late)(void *arg);
-	void *arg;
+	struct fetcher_options options;
 };
 
 static bool parse_id(const char *hex, struct build_id *ret)
@@ -39,14 +38,33 @@ static bool parse_id(const char *hex, struct build_id *ret)
 static struct error *answer(void *state, struct confined_request *request)
 {
 	struct build_id id;
+	char path[40];
 
 	(void)state;
+	/* By the descriptor, as a directory above it may be root's alone. With "/." it is
+	 * not a link, so that libdebuginfod also removes old files there. */
+	if (request->fd >= 0) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d/.", request->fd);
+		setenv("DEBUGINFOD_CACHE_PATH", path, 1);
+	}
 	if (parse_id(wire_get_text(&request->in), &id))
 		*request->ret_fd = debuginfod_fetch(&id);
 	return NULL;
 }
 
-struct error *fetcher_create(bool (*is_late)(void *arg), void *arg, struct fetcher **ret)
+static void say_unfiltered(const struct fetcher_options *options, const struct error *why)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	strbuf_appendf(
+		&text,
+		"warning: debug files are fetched in a process without a filter: %s",
+		why->message);
+	if (options->warn)
+		options->warn(options->warn_arg, strbuf_text(&text));
+}
+
+struct error *fetcher_create(const struct fetcher_options *own, struct fetcher **ret)
 {
 	const struct confined_service service = {FETCH, 1, answer, NULL};
 	const struct confined_options options = {
@@ -54,8 +72,8 @@ struct error *fetcher_create(bool (*is_late)(void *arg), void *arg, struct fetch
 		.name = "memtrace-fetch",
 		.services = &service,
 		.service_count = 1,
-		.gives_up = is_late,
-		.gives_up_arg = arg,
+		.gives_up = own->is_late,
+		.gives_up_arg = own->is_late_arg,
 	};
 	struct fetcher *fetcher = calloc(1, sizeof(*fetcher));
 	_cleanup_(error_destroyp) struct error *why = NULL;
@@ -63,14 +81,15 @@ struct error *fetcher_create(bool (*is_late)(void *arg), void *arg, struct fetch
 
 	if (!fetcher)
 		return error_no_memory();
-	fetcher->is_late = is_late;
-	fetcher->arg = arg;
-	/* Even without a seccomp filter (`why`) the child is a separate process. */
+	fetcher->options = *own;
+	/* Even without a seccomp filter (`why`) the child is another user's process. */
 	err = confined_start(&options, &fetcher->child, &why);
 	if (err) {
 		free(fetcher);
-		return err;
+		return error_prefix(err, "debug files cannot be fetched");
 	}
+	if (why)
+		say_unfiltered(own, why);
 	*ret = fetcher;
 	return NULL;
 }
@@ -89,9 +108,11 @@ int fetcher_fetch(struct fetcher *fetcher, const char *build_id)
 	_cleanup_(error_destroyp) struct error *err = NULL;
 	int fd;
 
-	if (fetcher->is_late && fetcher->is_late(fetcher->arg))
+	if (fetcher->options.is_late &&
+	    fetcher->options.is_late(fetcher->options.is_late_arg))
 		return -1;
 	wire_put_text(&in, build_id);
-	err = confined_call(fetcher->child, FETCH, &in, -1, &out, &fd);
+	err = confined_call(fetcher->child, FETCH, &in, fetcher->options.cache, &out,
+			    &fd);
 	return fd;
 }

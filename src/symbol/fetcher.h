@@ -2,7 +2,7 @@
 /*
  * Debug files from servers (symbol/debuginfod.h), fetched by a confined child, since
  * libcurl and its libraries parse data from the network. The child has no capabilities,
- * and may not inspect other processes.
+ * is not root's, and may not inspect other processes.
  */
 #ifndef SYMBOL_FETCHER_H
 #define SYMBOL_FETCHER_H
@@ -13,9 +13,21 @@
 
 struct fetcher;
 
-/* Start the child. `is_late` (may be NULL) is called every second during a request. If
- * it returns true the child is ended, and no more files are fetched. */
-struct error *fetcher_create(bool (*is_late)(void *arg), void *arg, struct fetcher **ret)
+struct fetcher_options {
+	/* Directory for fetched files; borrowed. The child's user (shed_user()) can write
+	 * there. -1: the directory that libdebuginfod chooses. */
+	int cache;
+	/* Called every second during a request. If it returns true the child is ended,
+	 * and no more files are fetched. May be NULL. */
+	bool (*is_late)(void *arg);
+	void *is_late_arg;
+	/* Prints a line to the user; without newline. May be NULL. */
+	void (*warn)(void *arg, const char *text);
+	void *warn_arg;
+};
+
+/* Start the child. */
+struct error *fetcher_create(const struct fetcher_options *options, struct fetcher **ret)
 	__attribute__((warn_unused_result));
 void fetcher_destroy(struct fetcher *fetcher);
 

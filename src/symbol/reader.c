@@ -84,6 +84,20 @@ static struct error *start(struct reader *reader, const struct reader_options *o
 	return keeper_create(&keeper_options, &reader->keeper);
 }
 
+static struct error *start_fetcher(struct reader *reader,
+				   const struct reader_options *options)
+{
+	const struct fetcher_options fetcher_options = {
+		.cache = options->fetch_cache,
+		.is_late = options->is_late,
+		.is_late_arg = options->is_late_arg,
+		.warn = options->warn,
+		.warn_arg = options->warn_arg,
+	};
+
+	return fetcher_create(&fetcher_options, &reader->fetcher);
+}
+
 struct error *reader_create(const struct reader_options *options, struct reader **ret)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
@@ -97,8 +111,7 @@ struct error *reader_create(const struct reader_options *options, struct reader 
 	if (!reader->service)
 		err = error_no_memory();
 	if (!err && options->names.debuginfod)
-		err = fetcher_create(options->is_late, options->is_late_arg,
-				     &reader->fetcher);
+		err = start_fetcher(reader, options);
 	if (!err) {
 		reader->entry = names_service_entry(reader->service);
 		err = start(reader, options);

@@ -20,6 +20,7 @@ struct reader;
 struct reader_options {
 	struct names_options names;
 	size_t open_max; /* processes open at a time; 0: 256 */
+	int fetch_cache; /* with names.debuginfod: fetcher_options.cache */
 	/* Called with the current phase while the child is busy, or NULL. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;

@@ -4,27 +4,31 @@
  * snapshot. A command that memtrace starts keeps all privileges.
  */
 #include "check.h"
+#include "confined/shed.h"
+#include "live/inject.h"
 #include "live/trace.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TIMEOUT_S 60
 
-/* DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, KILL, IPC_LOCK, SYS_PTRACE, SYS_ADMIN,
- * SYS_RESOURCE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE. */
-#define FOR_TRACING "000001c40028402e"
+/* DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, KILL, SETGID, SETUID, IPC_LOCK, SYS_PTRACE,
+ * SYS_ADMIN, SYS_RESOURCE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE. */
+#define FOR_TRACING "000001c4002840ee"
 #define FOR_OPENING "0000000000000004" /* DAC_READ_SEARCH */
 #define FOR_FILES   "000000000000000a" /* DAC_OVERRIDE, FOWNER */
 #define NONE        "0000000000000000"
 
 struct status {
 	char name[32], permitted[32], effective[32], inheritable[32], bounding[32],
-		ambient[32], no_new_privs[8], filtered[8];
+		ambient[32], no_new_privs[8], filtered[8], uids[64], gids[64], groups[64];
 };
 
 /* False if the thread has ended. */
@@ -45,13 +49,31 @@ static bool read_status(const char *path, struct status *ret)
 		sscanf(line, "CapAmb: %31s", ret->ambient);
 		sscanf(line, "NoNewPrivs: %7s", ret->no_new_privs);
 		sscanf(line, "Seccomp: %7s", ret->filtered);
+		sscanf(line, "Uid: %63[^\n]", ret->uids);
+		sscanf(line, "Gid: %63[^\n]", ret->gids);
+		sscanf(line, "Groups: %63[^\n]", ret->groups);
 	}
 	fclose(file);
 	return ret->name[0];
 }
 
-static void check_status(const struct status *status, const char *capabilities)
+/* All four ids: real, effective, saved, and for files. */
+static void check_user(const struct status *status, uid_t user)
 {
+	char ids[64];
+
+	snprintf(ids, sizeof(ids), "%u\t%u\t%u\t%u", user, user, user, user);
+	CHECK_STR(status->uids, ids);
+	if (!user)
+		return;
+	CHECK_STR(status->gids, ids);
+	CHECK_STR(status->groups, "");
+}
+
+static void check_status(const struct status *status, uid_t user,
+			 const char *capabilities)
+{
+	check_user(status, user);
 	CHECK_STR(status->effective, capabilities);
 	CHECK_STR(status->permitted, capabilities);
 	/* A process without CAP_SETPCAP inherits the bounding set unchanged. */
@@ -64,7 +86,7 @@ static void check_status(const struct status *status, const char *capabilities)
 }
 
 /* Checks all threads of the process. Returns their number. */
-static unsigned check_threads(int pid, const char *capabilities)
+static unsigned check_threads(int pid, uid_t user, const char *capabilities)
 {
 	char path[64], name[160];
 	struct dirent *entry;
@@ -80,41 +102,74 @@ static unsigned check_threads(int pid, const char *capabilities)
 		snprintf(name, sizeof(name), "%s/%.20s/status", path, entry->d_name);
 		if (entry->d_name[0] == '.' || !read_status(name, &status))
 			continue;
-		check_status(&status, capabilities);
+		check_status(&status, user, capabilities);
 		count++;
 	}
 	closedir(dir);
 	return count;
 }
 
-/* Checks the children that open and parse files. Returns their number. */
-static unsigned check_children(int pid)
+/* Code that took the process over could neither read nor change a file of root, although
+ * the owner of a file needs no capability for that. */
+static void check_files_of_root(int pid, bool opens_by_itself)
+{
+	/* Everybody may look into its directory. */
+	char path[] = "/tmp/memtrace-private-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+	long result;
+
+	REQUIRE(fd >= 0);
+	close(fd);
+	/* An open of memtrace-read waits until memtrace answers. */
+	if (opens_by_itself) {
+		result = inject(pid, SYS_open, path, O_RDONLY, 0);
+		CHECK(result == -EACCES || result == -EPERM);
+		result = inject(pid, SYS_open, path, O_WRONLY, 0);
+		CHECK(result == -EACCES || result == -EPERM);
+	}
+	CHECK_INT(inject(pid, SYS_chmod, path, 0666, 0), -EPERM);
+	CHECK_INT(inject(pid, SYS_setuid, NULL, 0, 0), -EPERM);
+	unlink(path);
+}
+
+static bool find_child(int pid, const char *name, int *ret)
 {
 	char path[64];
-	unsigned count = 0;
+	bool found = false;
 	FILE *file;
-	int child;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
 	file = fopen(path, "re");
 	REQUIRE(file);
-	while (fscanf(file, "%d", &child) == 1) {
+	while (!found && fscanf(file, "%d", ret) == 1) {
 		struct status status;
 
-		snprintf(path, sizeof(path), "/proc/%d/status", child);
-		if (!read_status(path, &status))
-			continue;
-		if (!strcmp(status.name, "memtrace-open"))
-			check_threads(child, FOR_OPENING);
-		else if (!strcmp(status.name, "memtrace-elf") ||
-			 !strcmp(status.name, "memtrace-read"))
-			check_threads(child, NONE);
-		else
-			continue;
-		count++;
+		snprintf(path, sizeof(path), "/proc/%d/status", *ret);
+		found = read_status(path, &status) && !strcmp(status.name, name);
 	}
 	fclose(file);
-	return count;
+	return found;
+}
+
+/* A child of memtrace that has neither capabilities nor root's id. */
+static void check_confined(int pid, const char *name, bool opens_by_itself)
+{
+	int child;
+
+	REQUIRE(find_child(pid, name, &child));
+	check_threads(child, SHED_USER, NONE);
+	check_files_of_root(child, opens_by_itself);
+}
+
+/* Its children that open and parse files. */
+static void check_children(int pid)
+{
+	int opener;
+
+	REQUIRE(find_child(pid, "memtrace-open", &opener));
+	check_threads(opener, 0, FOR_OPENING);
+	check_confined(pid, "memtrace-elf", true);
+	check_confined(pid, "memtrace-read", false);
 }
 
 static void while_it_traces(void)
@@ -124,11 +179,11 @@ static void while_it_traces(void)
 	int pid = live_pid(memtrace);
 
 	/* At least two: one thread waits for signals. */
-	CHECK(check_threads(pid, FOR_TRACING) >= 2);
-	CHECK_INT(check_children(pid), 3);
+	CHECK(check_threads(pid, 0, FOR_TRACING) >= 2);
+	check_children(pid);
 	oracle_do(target, "run keep 500 1");
 	json_decref(memtrace_report(memtrace));
-	CHECK(check_threads(pid, FOR_TRACING) >= 2);
+	CHECK(check_threads(pid, 0, FOR_TRACING) >= 2);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(target);
 }
@@ -145,6 +200,120 @@ static void read_command(struct live_process *process, struct status *ret)
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	REQUIRE(read_status(path, ret));
 }
+
+/* --- debug files from a server --------------------------------------------------------
+ */
+
+/* What a command prints, without the newline; owned. */
+static char *output_of(const char *command)
+{
+	char *line = NULL;
+	size_t size = 0;
+	FILE *pipe = popen(command, "re");
+
+	REQUIRE(pipe && getline(&line, &size, pipe) > 0);
+	pclose(pipe);
+	line[strcspn(line, "\n")] = '\0';
+	return line;
+}
+
+static void shell(const char *command)
+{
+	if (system(command) != 0)
+		CHECK_FAIL("%s", command);
+}
+
+/* A directory that everybody can read, as a server, with the oracle's debug info; and the
+ * oracle without it at `stripped`. The path of the debug file below a cache; owned. */
+static char *make_server(const char *server, const char *stripped)
+{
+	char command[2000], *id, *path;
+
+	snprintf(command, sizeof(command), "strip --strip-debug -o %s %s", stripped,
+		 oracle_path);
+	shell(command);
+	snprintf(command, sizeof(command), "readelf -n %s | sed -n 's/.*Build ID: //p'",
+		 stripped);
+	id = output_of(command);
+	snprintf(command, sizeof(command),
+		 "mkdir -p -m 755 %s/buildid/%s && "
+		 "objcopy --only-keep-debug %s %s/buildid/%s/debuginfo && "
+		 "chmod -R a+rX %s",
+		 server, id, oracle_path, server, id, server);
+	shell(command);
+	REQUIRE(asprintf(&path, "%s/debuginfo", id) > 0);
+	free(id);
+	return path;
+}
+
+static bool has_lines(const json_t *report)
+{
+	char *text = json_dumps(report, 0);
+	bool found = strstr(text, "oracle") && strstr(text, ".c\"");
+
+	free(text);
+	return found;
+}
+
+/* memtrace-fetch is no user's whom anybody is, and yet it keeps what it fetches. */
+static void check_fetched(const char *stripped, const char *cache, const char *file)
+{
+	struct live_process *target = target_start(stripped);
+	struct live_process *memtrace =
+		memtrace_start(live_pid(target), "--unwind auto --debuginfod");
+	char path[600];
+	struct stat st;
+	json_t *report;
+	int child;
+
+	REQUIRE(find_child(live_pid(memtrace), "memtrace-fetch", &child));
+	check_threads(child, SHED_USER, NONE);
+	check_files_of_root(child, true);
+	oracle_do(target, "run keep 10 1");
+	report = memtrace_stop(memtrace);
+	CHECK(has_lines(report));
+	json_decref(report);
+	live_destroy(target);
+	snprintf(path, sizeof(path), "%s/%s", cache, file);
+	REQUIRE(!stat(path, &st));
+	CHECK_INT(st.st_uid, SHED_USER);
+	REQUIRE(!stat(cache, &st));
+	CHECK_INT(st.st_uid, SHED_USER);
+	CHECK_INT(st.st_mode & 07777, 0700);
+}
+
+static void while_it_fetches_debug_files(void)
+{
+	char server[] = "/tmp/memtrace-server-XXXXXX", url[64], command[64];
+	char *stripped = live_path("stripped"), *own = live_path("cache");
+	char *named = live_path("named"), path[600], *file;
+
+	REQUIRE(mkdtemp(server) && !chmod(server, 0755));
+	file = make_server(server, stripped);
+	snprintf(url, sizeof(url), "file://%s", server);
+	setenv("DEBUGINFOD_URLS", url, 1);
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+	setenv("MEMTRACE_CACHE", own, 1);
+	snprintf(path, sizeof(path), "%s/debuginfod", own);
+	check_fetched(stripped, path, file);
+	unsetenv("MEMTRACE_CACHE");
+	setenv("DEBUGINFOD_CACHE_PATH", named, 1);
+	snprintf(path, sizeof(path), "%s/memtrace", named);
+	check_fetched(stripped, path, file);
+	/* Once more, with what is there; nobody asks the server. */
+	snprintf(command, sizeof(command), "rm -r %s", server);
+	shell(command);
+	check_fetched(stripped, path, file);
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+	unsetenv("DEBUGINFOD_URLS");
+	free(stripped);
+	free(own);
+	free(named);
+	free(file);
+}
+
+/* --- others ----------------------------------------------------------------------------
+ */
 
 static void a_command_is_left_alone(void)
 {
@@ -164,7 +333,10 @@ static void a_command_is_left_alone(void)
 	CHECK_STR(got.ambient, want.ambient);
 	CHECK_STR(got.no_new_privs, want.no_new_privs);
 	CHECK_STR(got.filtered, want.filtered);
-	CHECK(check_threads(live_pid(other), FOR_TRACING) >= 2);
+	CHECK_STR(got.uids, want.uids);
+	CHECK_STR(got.gids, want.gids);
+	CHECK_STR(got.groups, want.groups);
+	CHECK(check_threads(live_pid(other), 0, FOR_TRACING) >= 2);
 	live_send(one, "go");
 	live_send(other, "go");
 	CHECK_INT(live_wait(one, TIMEOUT_S), 0);
@@ -223,7 +395,7 @@ static void check_reader(const char *const argv[], const char *capabilities)
 		REQUIRE(live_now_s() < until_s);
 		REQUIRE(read_status(path, &status));
 	} while (strcmp(status.filtered, "2") != 0);
-	check_status(&status, capabilities);
+	check_status(&status, 0, capabilities);
 	while (read(from, bytes, sizeof(bytes)) > 0)
 		;
 	close(from);
@@ -272,6 +444,7 @@ int main(void)
 {
 	live_require_root();
 	RUN(while_it_traces);
+	RUN(while_it_fetches_debug_files);
 	RUN(a_command_is_left_alone);
 	RUN(while_it_reads_a_snapshot);
 	return check_done();

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "confined/confined.h"
+#include "confined/shed.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
@@ -110,10 +112,31 @@ static int try_write(void)
 	return open("/dev/null", O_WRONLY) < 0 ? -1 : open("/proc/self/mem", O_RDWR);
 }
 
+/* Root's alone; made by the parent. */
+static char private_path[64];
+
+static int try_private_read(void)
+{
+	return open(private_path, O_RDONLY);
+}
+
+static int try_private_write(void)
+{
+	return open(private_path, O_WRONLY);
+}
+
+/* The owner of a file needs no capability for this. */
+static int try_private_mode(void)
+{
+	return chmod(private_path, 0666);
+}
+
 static int (*const attempts[])(void) = {
-	try_socket,   try_unix_socket,    try_ptrace,       try_kill,   try_fork,
-	try_exec,     try_code,           try_bpf,          try_unlink, try_prctl,
-	try_io_uring, try_process_memory, try_foreign_file, try_write,
+	try_socket,       try_unix_socket, try_ptrace,       try_kill,
+	try_fork,         try_exec,        try_code,         try_bpf,
+	try_unlink,       try_prctl,       try_io_uring,     try_process_memory,
+	try_foreign_file, try_write,       try_private_read, try_private_write,
+	try_private_mode,
 };
 
 #define ATTEMPTS (sizeof(attempts) / sizeof(*attempts))
@@ -327,10 +350,24 @@ static void check_line(int pid, const char *name, const char *want)
 	REQUIRE(file);
 	while (fgets(line, sizeof(line), file)) {
 		if (!strncmp(line, name, strlen(name)))
-			sscanf(line + strlen(name), " %255s", found);
+			sscanf(line + strlen(name), " %255[^\n]", found);
 	}
 	fclose(file);
 	CHECK_STR(found, want);
+}
+
+/* Root's ids are gone: real, effective, saved, and for files. */
+static void check_ids(int pid)
+{
+	char ids[64];
+
+	if (geteuid())
+		return;
+	snprintf(ids, sizeof(ids), "%u\t%u\t%u\t%u", SHED_USER, SHED_USER, SHED_USER,
+		 SHED_USER);
+	check_line(pid, "Uid:", ids);
+	check_line(pid, "Gid:", ids);
+	check_line(pid, "Groups:", "");
 }
 
 static void check_status(struct confined *confined)
@@ -344,6 +381,7 @@ static void check_status(struct confined *confined)
 	check_line(pid, "CapAmb:", "0000000000000000");
 	if (!geteuid())
 		check_line(pid, "CapBnd:", "0000000000000000");
+	check_ids(pid);
 	check_line(pid, "NoNewPrivs:", "1");
 	check_line(pid, "Seccomp:", "2");
 }
@@ -419,22 +457,85 @@ static void reader_opens_what_it_may(void)
 	confined_destroy(confined);
 }
 
+/* What an attempt fails with; 0: it succeeds. */
+static int attempt(struct confined *confined, int (*try)(void))
+{
+	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+	uint32_t number = 0;
+	struct wire wire;
+
+	while (attempts[number] != try)
+		number++;
+	wire_put_u32(&in, number);
+	REQUIRE(!confined_call(confined, ATTEMPT, &in, -1, &out, NULL));
+	wire = wire_read(&out);
+	return (int)wire_get_u32(&wire);
+}
+
 static void client_keeps_the_network(void)
 {
 	struct confined *confined = start(CONFINED_CLIENT);
-	static const uint32_t refused[] = {2, 3, 5, 7, 10, 11};
 
 	check_status(confined);
-	for (uint32_t i = 0; i < 2 + sizeof(refused) / sizeof(*refused); i++) {
-		_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
-		struct wire wire;
-
-		wire_put_u32(&in, i < 2 ? i : refused[i - 2]);
-		REQUIRE(!confined_call(confined, ATTEMPT, &in, -1, &out, NULL));
-		wire = wire_read(&out);
-		CHECK_INT(wire_get_u32(&wire), i < 2 ? 0 : EPERM);
-	}
+	CHECK_INT(attempt(confined, try_socket), 0);
+	CHECK_INT(attempt(confined, try_unix_socket), 0);
+	CHECK_INT(attempt(confined, try_ptrace), EPERM);
+	CHECK_INT(attempt(confined, try_kill), EPERM);
+	CHECK_INT(attempt(confined, try_exec), EPERM);
+	CHECK_INT(attempt(confined, try_bpf), EPERM);
+	CHECK_INT(attempt(confined, try_io_uring), EPERM);
+	CHECK_INT(attempt(confined, try_process_memory), EPERM);
 	confined_destroy(confined);
+}
+
+static void client_cannot_use_files_of_root(void)
+{
+	struct confined *confined;
+	int fd;
+
+	if (geteuid())
+		return;
+	snprintf(private_path, sizeof(private_path), "/tmp/test-private-%d", getpid());
+	fd = open(private_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	REQUIRE(fd >= 0);
+	close(fd);
+	confined = start(CONFINED_CLIENT);
+	CHECK_INT(attempt(confined, try_foreign_file), 0);
+	CHECK_INT(attempt(confined, try_private_read), EACCES);
+	CHECK_INT(attempt(confined, try_private_write), EACCES);
+	CHECK_INT(attempt(confined, try_private_mode), EPERM);
+	confined_destroy(confined);
+	unlink(private_path);
+}
+
+/* A child that has given up root's id still ends with its parent. */
+static void a_child_ends_with_its_parent(void)
+{
+	struct pollfd end = {.events = POLLIN};
+	int fds[2], child;
+	pid_t pid;
+
+	REQUIRE(!pipe2(fds, O_CLOEXEC));
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		child = confined_pid(start(CONFINED_READER));
+		REQUIRE(write(fds[1], &child, sizeof(child)) == sizeof(child));
+		/* It would end at the end of its socket, if it read. */
+		kill(child, SIGSTOP);
+		_exit(0);
+	}
+	REQUIRE(read(fds[0], &child, sizeof(child)) == sizeof(child));
+	end.fd = (int)syscall(SYS_pidfd_open, child, 0);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
+	if (end.fd < 0)
+		CHECK_INT(errno, ESRCH);
+	else
+		CHECK_INT(poll(&end, 1, 10000), 1);
+	closep(&end.fd);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 static void errors_and_questions(void)
@@ -526,6 +627,8 @@ int main(void)
 	RUN(reader_may_not);
 	RUN(reader_opens_what_it_may);
 	RUN(client_keeps_the_network);
+	RUN(client_cannot_use_files_of_root);
+	RUN(a_child_ends_with_its_parent);
 	RUN(errors_and_questions);
 	RUN(ends_are_told);
 	RUN(work_at_the_end_of_the_run);

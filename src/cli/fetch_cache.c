@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/fetch_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/cache.h"
+#include "confined/shed.h"
+#include "util/cleanup.h"
+
+/* debuginfod_find_debuginfo(3) */
+#define CACHE_PATH_ENV "DEBUGINFOD_CACHE_PATH"
+
+/* The directory in which ours lies, and the name of ours. */
+static struct error *open_parent(int *ret, const char **ret_name)
+{
+	const char *named = getenv(CACHE_PATH_ENV);
+	struct cache cache;
+	struct error *err;
+
+	if (named && *named) {
+		*ret_name = "memtrace";
+		(void)mkdir(named, 0755);
+		*ret = open(named, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return *ret >= 0 ? NULL
+				 : error_errno(ERROR_IO, errno,
+					       "cannot open the directory %s", named);
+	}
+	*ret_name = "debuginfod";
+	err = cache_open(&cache);
+	*ret = cache.dir;
+	cache.dir = -1;
+	cache_close(&cache);
+	return err;
+}
+
+/* Give the directory to the process that fetches. */
+static struct error *give(int fd, const char *name, uid_t user)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return error_errno(ERROR_IO, errno, "cannot look at %s", name);
+	if (st.st_uid && st.st_uid != user)
+		return error_create(ERROR_PERMISSION,
+				    "the directory %s of the cache belongs to user %u",
+				    name, st.st_uid);
+	if (fchmod(fd, 0700) || fchown(fd, user, user))
+		return error_errno(ERROR_PERMISSION, errno,
+				   "cannot give the directory %s of the cache to user %u",
+				   name, user);
+	return NULL;
+}
+
+struct error *fetch_cache_open(int *ret)
+{
+	_cleanup_(closep) int parent = -1, fd = -1;
+	uid_t user = shed_user();
+	const char *name;
+	struct error *err;
+
+	*ret = -1;
+	if (geteuid())
+		return NULL;
+	err = open_parent(&parent, &name);
+	if (err)
+		return err;
+	if (mkdirat(parent, name, 0700) && errno != EEXIST)
+		return error_errno(ERROR_IO, errno, "cannot make the directory %s", name);
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(ERROR_IO, errno, "cannot open the directory %s", name);
+	err = give(fd, name, user);
+	if (err)
+		return err;
+	*ret = fd;
+	fd = -1;
+	return NULL;
+}
