@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "confined/refusal.h"
 #include "confined/serve.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -116,12 +117,15 @@ static struct error *open_process(struct confined *c)
 	char path[32];
 
 	c->broker.pid = c->pid;
-	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-	c->broker.process = c->pidfd;
 	snprintf(path, sizeof(path), "/proc/%d/mem", c->pid);
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (c->pidfd < 0)
+		return error_errno(refusal_code(errno), errno,
+				   "cannot look at a child process");
+	c->broker.process = c->pidfd;
 	c->broker.memory = open(path, O_RDWR | O_CLOEXEC);
-	if (c->pidfd < 0 || c->broker.memory < 0)
-		return error_errno(ERROR_UNSUPPORTED, errno,
+	if (c->broker.memory < 0)
+		return error_errno(refusal_code(errno), errno,
 				   "cannot look at a child process");
 	return NULL;
 }
@@ -191,7 +195,7 @@ struct error *confined_start(const struct confined_options *options,
 	struct error *err = start(options, true, ret);
 
 	*ret_why = NULL;
-	if (!err || err->code != ERROR_UNSUPPORTED)
+	if (!err || err->code != ERROR_UNSUPPORTED || options->needs_filter)
 		return err;
 	*ret_why = err;
 	return start(options, false, ret);

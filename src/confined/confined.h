@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A child process for work that is dangerous for root: parsing bytes that others have
- * written. It is a fork of this process without capabilities, with no_new_privs and a
- * seccomp filter, and without descriptors except its socket. It answers requests one
- * after the other. If it fails or is killed, only the answer is lost.
+ * written. It is a fork of this process without capabilities and without root's user id
+ * (confined/shed.h), with no_new_privs and a seccomp filter, and without descriptors
+ * except its socket. It answers requests one after the other. If it fails or is killed,
+ * only the answer is lost.
  *
  * A reader (CONFINED_READER) opens no files. This process answers its system calls with
  * a path, as the policy decides (confined/broker.h). A client (CONFINED_CLIENT) keeps
@@ -54,6 +55,8 @@ struct confined_options {
 	/* The files that a reader may open; must outlive the child. If `find` is NULL:
 	 * none. */
 	struct broker_policy policy;
+	/* Fail instead of starting the child without a filter. */
+	bool needs_filter;
 	/* Receives what the child is working on; NULL: not reported. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
@@ -71,8 +74,13 @@ struct confined_options {
 
 /*
  * Start the child. If the kernel, or a sandbox around this process, permits no filter,
- * the child runs without a filter and with all capabilities, and *ret_why says why
- * (owned by the caller). Otherwise *ret_why is NULL.
+ * the child runs without one, and *ret_why says why (owned by the caller). Otherwise
+ * *ret_why is NULL. A child without a filter has given up all other privileges, except
+ * that a reader with a policy keeps the capabilities to open what it reads
+ * (shed_for_reading()).
+ *
+ * Returns an error if there is no memory or no descriptor for a filter: a target can
+ * cause that.
  */
 struct error *confined_start(const struct confined_options *options,
 			     struct confined **ret, struct error **ret_why)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "confined/refusal.h"
 #include "util/cleanup.h"
 #include "util/sanitized.h"
 
@@ -137,7 +138,19 @@ static void release(scmp_filter_ctx *filter)
 
 static struct error *failed(int result)
 {
-	return error_errno(ERROR_UNSUPPORTED, -result, "no seccomp filter can be loaded");
+	return error_errno(refusal_code(-result), -result,
+			   "no seccomp filter can be loaded");
+}
+
+/* seccomp_load(3); 0, or the first error as a negative errno value. */
+static int load(scmp_filter_ctx filter)
+{
+	int result;
+
+	errno = 0;
+	result = seccomp_load(filter);
+	/* For any error of the kernel, which is still in errno. */
+	return result == -ECANCELED && errno ? -errno : result;
 }
 
 /* Returns the first error, as a negative errno value, or 0. */
@@ -206,7 +219,7 @@ struct error *filter_load_reader(int *ret_listener)
 	if (!result)
 		result = add_conditions(filter);
 	if (!result)
-		result = seccomp_load(filter);
+		result = load(filter);
 	if (result)
 		return failed(result);
 	if (!ret_listener)
@@ -254,7 +267,7 @@ static struct error *load_refusals(const struct refusal refusals[], size_t count
 		result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM),
 					  SCMP_SYS(mprotect), 1, executable);
 	if (!result)
-		result = seccomp_load(filter);
+		result = load(filter);
 	return result ? failed(result) : NULL;
 }
 

@@ -14,8 +14,8 @@
  * EPERM; if `ret_listener` is NULL, so do calls with a path. Sets no_new_privs. The
  * caller owns *ret_listener.
  *
- * ERROR_UNSUPPORTED: the kernel, or a sandbox around memtrace, does not permit a
- * filter.
+ * ERROR_UNSUPPORTED: the kernel, or a sandbox around memtrace, permits no filter.
+ * ERROR_IO, ERROR_NO_MEMORY: there is no memory or no descriptor for one.
  */
 struct error *filter_load_reader(int *ret_listener) __attribute__((warn_unused_result));
 

@@ -26,9 +26,10 @@ static struct error *start(struct keeper *keeper)
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	struct error *err = confined_start(&keeper->options.child, &keeper->child, &why);
 
-	keeper->starts++;
+	if (!keeper->starts++)
+		keeper->options.child.needs_filter = !why;
 	if (why) {
-		strbuf_appendf(&text, "warning: %s with all privileges: %s",
+		strbuf_appendf(&text, "warning: %s in a process without a filter: %s",
 			       keeper->options.work, why->message);
 		keeper_warn(keeper, strbuf_text(&text));
 	}

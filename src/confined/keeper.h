@@ -20,8 +20,9 @@ struct keeper_options {
 	void *warn_arg;
 };
 
-/* Start the first child. If it cannot be confined, it runs with all privileges, and a
- * warning says so. */
+/* Start the first child. If it can have no filter, it and later children run without one,
+ * and a warning says so. Otherwise no child ever runs without one, whatever fails because
+ * of a target. */
 struct error *keeper_create(const struct keeper_options *options, struct keeper **ret)
 	__attribute__((warn_unused_result));
 /* Kill the child. NULL is fine. */

@@ -134,6 +134,17 @@ static void confine_and_tell(const struct confined_options *options)
 	syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
 }
 
+/* Without a filter: give up what can be given up, and tell the parent. */
+static void tell_unfiltered(const struct confined_options *options)
+{
+	/* Nobody answers for this process, so a reader opens files itself. */
+	bool opens_files = options->kind == CONFINED_READER && options->policy.find;
+
+	error_destroy(opens_files ? shed_for_reading() : shed_root(0));
+	if (message_put(SOCKET, MESSAGE_READY, 0, NULL, -1))
+		_exit(1);
+}
+
 static struct error *dispatch(const struct confined_options *options,
 			      struct confined_request *request)
 {
@@ -189,8 +200,8 @@ _Noreturn void confined_serve(const struct confined_options *options, bool is_co
 	settle(options, socket, parent);
 	if (is_confined)
 		confine_and_tell(options);
-	else if (message_put(SOCKET, MESSAGE_READY, 0, NULL, -1))
-		_exit(1);
+	else
+		tell_unfiltered(options);
 	while (serve_one(options, &server))
 		;
 	/* Without running destructors: they are the parent's. */

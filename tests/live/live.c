@@ -497,12 +497,12 @@ unsigned live_count(const char *text, const char *part)
 	return count;
 }
 
-const char *live_skip_privileges(const char *text)
+const char *live_skip_unfiltered(const char *text)
 {
 	const char *end;
 
 	while ((end = strchr(text, '\n'))) {
-		const char *at = strstr(text, " with all privileges: ");
+		const char *at = strstr(text, " in a process without a filter: ");
 
 		if (!at || at > end)
 			break;

@@ -71,10 +71,9 @@ void live_close_stdout(struct live_process *process);
 const char *live_stderr(struct live_process *process);
 /* How many times `part` occurs in `text`. */
 unsigned live_count(const char *text, const char *part);
-/* `text` without its first lines that say that a process of memtrace runs with all
- * privileges. memtrace prints them where it cannot install a seccomp filter or a
- * listener. */
-const char *live_skip_privileges(const char *text);
+/* `text` without its first lines that say that a process of memtrace has no seccomp
+ * filter. memtrace prints them where it cannot install a filter or a listener. */
+const char *live_skip_unfiltered(const char *text);
 /* Wait until its stderr contains `text`. False if it ended before, or after
  * `timeout_s`. */
 bool live_wait_stderr(struct live_process *process, const char *text, double timeout_s);

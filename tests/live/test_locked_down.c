@@ -52,7 +52,7 @@ static void one_line(void)
 	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
 		struct live_process *memtrace = start_locked_down(runs[i]);
 		int status = live_wait(memtrace, TIMEOUT_S);
-		const char *text = live_skip_privileges(live_stderr(memtrace));
+		const char *text = live_skip_unfiltered(live_stderr(memtrace));
 		const char *end = strchr(text, '\n');
 
 		if (status != 1 || !strstr(text, "lockdown=confidentiality") || !end ||
@@ -75,7 +75,7 @@ static void dry_run(void)
 	struct live_process *memtrace = start_locked_down("-p PID --dry-run");
 
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
-	CHECK_STR(live_skip_privileges(live_stderr(memtrace)), "");
+	CHECK_STR(live_skip_unfiltered(live_stderr(memtrace)), "");
 	live_destroy(memtrace);
 }
 

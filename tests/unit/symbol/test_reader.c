@@ -79,7 +79,7 @@ static struct reader *create_for(size_t open_max)
 	if (err)
 		fprintf(stderr, "%s\n", err->message);
 	REQUIRE(!err);
-	/* If the child ran with all privileges, there would be a warning. */
+	/* If the child had no filter, there would be a warning. */
 	CHECK_STR(warned, "");
 	return reader;
 }
