@@ -20,6 +20,7 @@ struct line {
 	struct strbuf share; /* ", 95 % from ", and then the name of the cause */
 	struct strbuf more;  /* "; +1 GiB in 1.8 h" */
 	const struct cause *cause;
+	const struct report_frame *caller; /* tells the cause from another; or NULL */
 };
 
 /* "45 s", "12 min", "1.8 h", "3.2 days". */
@@ -69,6 +70,7 @@ static void append_live(struct strbuf *text, const struct verdict *v)
 static void append_share(struct line *line, const struct verdict *v)
 {
 	line->cause = v->cause;
+	line->caller = v->caller;
 	if (v->cause)
 		strbuf_appendf(&line->share, ", %u %% from ", v->share_percent);
 }
@@ -147,6 +149,50 @@ static void describe(struct line *line, const struct verdict *v)
 	}
 }
 
+/* Append "copy_text (leak.c:24) by parse_request" to `name`, or without the place;
+ * nothing if that is wider than `room`. */
+static void append_called(struct strbuf *name, const struct line *line, size_t room,
+			  bool utf8)
+{
+	struct strbuf caller = {0};
+	size_t width;
+
+	strbuf_append(&caller, " by ");
+	brief_append_name(&caller, line->caller);
+	width = brief_width(strbuf_text(&caller), caller.len, utf8);
+	for (int i = 0; i < 2 && !name->len; i++) {
+		const struct cause_part *part = line->cause->parts;
+
+		if (i)
+			brief_append_name(name, part->row->frames[part->named_by]);
+		else
+			brief_append_cause(name, line->cause, SIZE_MAX / 4, utf8);
+		if (brief_width(strbuf_text(name), name->len, utf8) + width > room)
+			strbuf_clear(name);
+	}
+	if (name->len)
+		strbuf_append(name, strbuf_text(&caller));
+	name->failed |= caller.failed;
+	strbuf_deinit(&caller);
+}
+
+/* Append the name of the cause. The name is shortened before `more` columns behind it are
+ * given up. */
+static void append_name(struct strbuf *name, const struct line *line, size_t room,
+			size_t more, bool utf8)
+{
+	if (line->caller && room > more)
+		append_called(name, line, room - more, utf8);
+	if (name->len)
+		return;
+	brief_append_cause(name, line->cause, room, utf8);
+	if (brief_width(strbuf_text(name), name->len, utf8) + more > room &&
+	    more + 2 * NAME_MIN <= room) {
+		strbuf_clear(name);
+		brief_append_cause(name, line->cause, room - more, utf8);
+	}
+}
+
 /* Append the parts to `out` as far as they fit. */
 static void fit(const struct line *line, const struct brief_page *page,
 		struct strbuf *out)
@@ -156,16 +202,8 @@ static void fit(const struct line *line, const struct brief_page *page,
 	struct strbuf name = {0};
 
 	room -= line->what.len < room ? line->what.len : room;
-	if (line->cause && room >= share + NAME_MIN) {
-		/* The name goes before what follows it, if not both fit. */
-		brief_append_cause(&name, line->cause, room - share, utf8);
-		if (brief_width(strbuf_text(&name), name.len, utf8) + share + more >
-			    room &&
-		    share + more + 2 * NAME_MIN <= room) {
-			strbuf_clear(&name);
-			brief_append_cause(&name, line->cause, room - share - more, utf8);
-		}
-	}
+	if (line->cause && room >= share + NAME_MIN)
+		append_name(&name, line, room - share, more, utf8);
 	strbuf_append(out, strbuf_text(&line->what));
 	if (name.len) {
 		strbuf_append(out, strbuf_text(&line->share));

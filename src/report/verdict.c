@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/verdict.h"
 
+#include <string.h>
+
 #include "util/saturate.h"
 #include "util/units.h"
 
@@ -80,6 +82,38 @@ static bool find_growth(const struct snapshot *snap, struct verdict *v)
 	       (uint64_t)v->growth_bytes >= last->live_bytes[v->class] / GROWTH_SHARE;
 }
 
+static const struct report_frame *naming_frame(const struct cause *cause)
+{
+	const struct cause_part *part = cause->parts;
+
+	return part->named_by < part->row->depth ? part->row->frames[part->named_by]
+						 : NULL;
+}
+
+static bool is_same_function(const struct report_frame *a, const struct report_frame *b)
+{
+	return a && b && a->symbol && b->symbol && !strcmp(a->symbol, b->symbol);
+}
+
+/* The first own caller of the cause, if its name alone does not tell it from another. */
+static const struct report_frame *find_caller(const struct causes *causes,
+					      const struct cause *cause)
+{
+	const struct report_frame *frame = naming_frame(cause);
+	const struct report_row *row = cause->parts->row;
+	bool is_shared = false;
+
+	for (size_t i = 0; i < causes->count; i++)
+		is_shared |= &causes->list[i] != cause &&
+			     is_same_function(naming_frame(&causes->list[i]), frame);
+	for (size_t i = cause->parts->named_by + 1; is_shared && i < row->depth; i++) {
+		if (causes_origin(causes, row->frames[i])->kind == CODE_OWN &&
+		    !is_same_function(row->frames[i], frame))
+			return row->frames[i];
+	}
+	return NULL;
+}
+
 static void judge_leak(const struct causes *causes, struct verdict *v)
 {
 	v->kind = VERDICT_LEAKING;
@@ -113,12 +147,15 @@ struct verdict verdict_of(const struct report *report,
 
 	if (causes->suspect_count) {
 		judge_leak(causes, &v);
+		v.caller = find_caller(causes, v.cause);
 		return v;
 	}
 	v.cause = find_largest(causes);
-	if (v.cause)
+	if (v.cause) {
 		v.share_percent = percent((double)v.cause->sum.estimated_bytes,
 					  (double)v.live.estimated_bytes);
+		v.caller = find_caller(causes, v.cause);
+	}
 	if (report->cause == REPORT_EXITED)
 		v.kind = VERDICT_EXITED;
 	else if (!v.live.count)

@@ -22,6 +22,9 @@ struct verdict {
 	struct report_sum live;    /* all live blocks of the section */
 	const struct cause *cause; /* steepest suspect; without suspects the cause that
 				      holds most; NULL: none */
+	/* The own function that called the naming function of `cause`, if another cause
+	 * has the same name; else NULL. */
+	const struct report_frame *caller;
 	double slope_bytes_per_s;  /* VERDICT_LEAKING: of all suspects */
 	unsigned share_percent;    /* VERDICT_LEAKING: share of the cause in the slope;
 				      else its share in `live` */

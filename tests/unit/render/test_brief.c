@@ -183,6 +183,24 @@ static void leaks(void)
 	check_verdict(&leak, 20, false, "leaking 9.7 MiB/min");
 }
 
+/* Where another cause has the same name, the caller tells them apart. */
+static void callers(void)
+{
+	const struct report_frame caller = {.symbol = "handle(int)"};
+	struct verdict v = leak;
+
+	v.caller = &caller;
+	check_verdict(
+		&v, 100, false,
+		"leaking 9.7 MiB/min, 95 % from shop::process_command (store.c:212) "
+		"by handle; +1 GiB in 1.8 h");
+	check_verdict(&v, 85, false,
+		      "leaking 9.7 MiB/min, 95 % from shop::process_command by handle; "
+		      "+1 GiB in 1.8 h");
+	check_verdict(&v, 60, false,
+		      "leaking 9.7 MiB/min, 95 % from process_command (store.c:212)");
+}
+
 static void verdicts(void)
 {
 	const struct report_sum live = {
@@ -351,6 +369,7 @@ int main(void)
 	RUN(labels);
 	RUN(rates);
 	RUN(leaks);
+	RUN(callers);
 	RUN(verdicts);
 	RUN(folded_stacks);
 	RUN(whole_stacks);

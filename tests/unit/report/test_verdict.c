@@ -87,6 +87,32 @@ static void leaking(void)
 	CHECK_INT(v->more_bytes, 1 << 30);
 	CHECK_INT(v->more_s, 29826);
 	CHECK_INT(v->live.estimated_bytes, 4000000);
+	CHECK(!v->caller);
+}
+
+/* Two causes of one name: the caller is told. */
+static void same_name(void)
+{
+	_cleanup_(trial_deinit) struct trial t;
+	uint64_t copy, main, parse, answer;
+
+	trial_init(&t);
+	copy = fixture_symbol(&t.f, "copy", "/srv/app/bin/leaky");
+	main = fixture_symbol(&t.f, "main", "/srv/app/bin/leaky");
+	parse = fixture_symbol(&t.f, "parse", "/srv/app/bin/leaky");
+	answer = fixture_symbol(&t.f, "answer", "/srv/app/bin/leaky");
+	fixture_block(&t.f, BLOCK_HEAP, 100, 1,
+		      FIXTURE_STACK(&t.f, STACK_END_COMPLETE, copy, parse, main));
+	fixture_block(&t.f, BLOCK_HEAP, 200, 1,
+		      FIXTURE_STACK(&t.f, STACK_END_COMPLETE, copy, copy, answer, main));
+	fixture_block(&t.f, BLOCK_HEAP, 50, 1,
+		      FIXTURE_STACK(&t.f, STACK_END_COMPLETE, parse, main));
+
+	const struct verdict *v = judge(&t, REPORT_EXITED);
+
+	check_name(v, "copy");
+	REQUIRE(v->caller);
+	CHECK_STR(v->caller->symbol, "answer");
 }
 
 static void check_more(double slope, uint64_t bytes)
@@ -198,6 +224,7 @@ static void unmeasured(void)
 int main(void)
 {
 	RUN(leaking);
+	RUN(same_name);
 	RUN(more);
 	RUN(early);
 	RUN(too_short);
