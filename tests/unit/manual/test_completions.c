@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Completions of command lines by bash and fish, with the generated files. */
+/* Completions of command lines by bash, fish and zsh, with the generated files. */
 #include "manual_check.h"
 
-#include <sys/stat.h>
+#include <sys/prctl.h>
 
-/* Change to a new directory with a snapshot, another file and a folder. It is removed at
- * the end. */
+/* Change to a new directory with a snapshot and another file. It is removed at the end.
+ */
 #define SETUP                                                                            \
 	"cd $(mktemp -d /tmp/memtrace-completions-XXXXXX) && trap 'rm -r $PWD' EXIT && " \
-	"touch one.mts two.txt && mkdir folder && "
+	"touch one.mts two.txt && "
 
 /* Completes a line as bash does: sets COMP_WORDS and COMP_CWORD, the last word being the
  * one before the cursor, calls the registered function, and prints each offer between
@@ -90,26 +90,28 @@ static void bash_offers_commands(void)
 	check_bash("-- cat --p", "||\n");
 }
 
+/* No other process has the name of this one. */
 static void bash_offers_processes(void)
 {
-	char line[64], wanted[128], name[16] = "";
-	_cleanup_(freep) char *all = bash_offers("--pid \"\"");
-	_cleanup_(fclosep) FILE *comm = fopen("/proc/self/comm", "re");
+	char name[16], line[64], wanted[128];
+	_cleanup_(freep) char *all = NULL;
 
-	REQUIRE(comm && fscanf(comm, "%15[^\n]", name) == 1);
+	snprintf(name, sizeof(name), "mt%d.", getpid());
+	REQUIRE(!prctl(PR_SET_NAME, name));
+	all = bash_offers("--pid \"\"");
 	snprintf(wanted, sizeof(wanted), "|%d (%s)|", getpid(), name);
 	CHECK_CONTAINS(all, wanted);
-	/* A single offer is inserted into the line: it must not contain the process's
-	 * name. */
-	snprintf(line, sizeof(line), "--pid %d,%d", getppid(), getpid());
-	snprintf(wanted, sizeof(wanted), "|%d,%d|\n", getppid(), getpid());
-	check_bash(line, wanted);
-	snprintf(line, sizeof(line), "-p %s", name);
-	snprintf(wanted, sizeof(wanted), "|%d|\n", getpid());
-	check_bash(line, wanted);
 	/* Process 2 is kthreadd, or does not exist in this pid namespace. Kernel threads
 	 * are not offered. */
 	CHECK(!strstr(all, "(kthreadd)"));
+	/* A single offer is inserted into the line: it must not contain the process's
+	 * name. */
+	snprintf(line, sizeof(line), "-p %s", name);
+	snprintf(wanted, sizeof(wanted), "|%d|\n", getpid());
+	check_bash(line, wanted);
+	snprintf(line, sizeof(line), "--pid 1,%s", name);
+	snprintf(wanted, sizeof(wanted), "|1,%d|\n", getpid());
+	check_bash(line, wanted);
 }
 
 /* The offers of fish, one a line, each followed by a tab and its description. */
@@ -156,6 +158,37 @@ static void fish_offers_the_same(void)
 	CHECK_STR(interval, "");
 }
 
+/* One shell for all lines, since zsh takes long to load its completions. */
+static void zsh_offers_the_same(void)
+{
+	static const char command[] =
+		SETUP "zsh -f " TEST_DATA_DIR "/unit/manual/complete.zsh " MANUAL_DIR
+		      " 'memtrace --pi' 'memtrace --pr' 'memtrace --pid 1,'"
+		      " 'memtrace --view ' 'memtrace --unwind=r' 'memtrace --replay '"
+		      " 'memtrace --diff one.mts on' 'memtrace --output t'"
+		      " 'memtrace -p 1 -- mkfif' 2>&1";
+	char name[16], process[32];
+	_cleanup_(freep) char *shown = NULL;
+
+	if (!has_program("zsh")) {
+		CHECK_SKIP_PART("zsh is not installed");
+		return;
+	}
+	snprintf(name, sizeof(name), "mt%d.", getpid());
+	REQUIRE(!prctl(PR_SET_NAME, name));
+	snprintf(process, sizeof(process), " -- %s", name);
+	shown = output_of(command);
+	CHECK_CONTAINS(shown, "memtrace --pid=");
+	CHECK_CONTAINS(shown, "-- start FILE and trace it from its first instruction");
+	CHECK_CONTAINS(shown, process);
+	CHECK_CONTAINS(shown, "allocations  growth       histogram    leaks ");
+	CHECK_CONTAINS(shown, "memtrace --unwind=rules");
+	CHECK_CONTAINS(shown, "memtrace --replay one.mts");
+	CHECK_CONTAINS(shown, "memtrace --diff one.mts one.mts");
+	CHECK_CONTAINS(shown, "memtrace --output two.txt");
+	CHECK_CONTAINS(shown, "memtrace -p 1 -- mkfifo");
+}
+
 int main(void)
 {
 	RUN(bash_offers_options);
@@ -164,5 +197,6 @@ int main(void)
 	RUN(bash_offers_commands);
 	RUN(bash_offers_processes);
 	RUN(fish_offers_the_same);
+	RUN(zsh_offers_the_same);
 	return check_done();
 }
