@@ -15,6 +15,7 @@
 #define NARROW        40 /* columns: a number then has a line of its own */
 #define CALLERS_MOST  5
 #define PARTS_MOST    3
+#define PARTS_APART   16 /* so many are told apart, to find the largest */
 #define PARTS_LOOKED  1000
 
 /* How much is shown of a cause. */
@@ -135,8 +136,17 @@ static bool is_same_part(const struct cause_part *a, const struct cause_part *b)
 				      : x->address == y->address;
 }
 
-/* Collect the first parts. Returns how many; *rest: the bytes of all others. */
-static size_t find_parts(const struct cause *cause, struct part_sum ret[PARTS_MOST],
+static int compare_sums(const void *pa, const void *pb)
+{
+	const struct part_sum *a = pa, *b = pb;
+
+	if (a->size_bytes != b->size_bytes)
+		return a->size_bytes > b->size_bytes ? -1 : 1;
+	return a->part < b->part ? -1 : a->part > b->part;
+}
+
+/* Collect the largest parts. Returns how many; *rest: the bytes of all others. */
+static size_t find_parts(const struct cause *cause, struct part_sum ret[PARTS_APART],
 			 uint64_t *rest)
 {
 	size_t count = 0;
@@ -144,20 +154,24 @@ static size_t find_parts(const struct cause *cause, struct part_sum ret[PARTS_MO
 	*rest = cause->sum.estimated_bytes;
 	for (size_t i = 0; i < cause->part_count && i < PARTS_LOOKED; i++) {
 		const struct cause_part *part = &cause->parts[i];
-		uint64_t size = part->row->sum.estimated_bytes;
 		size_t k = 0;
 
 		while (k < count && !is_same_part(ret[k].part, part))
 			k++;
-		if (k == PARTS_MOST)
+		if (k == PARTS_APART)
 			continue;
 		if (k == count)
 			ret[count++] = (struct part_sum){part, 0, line_of(part)};
 		if (ret[k].line != line_of(part))
 			ret[k].line = 0;
-		ret[k].size_bytes = saturate_add(ret[k].size_bytes, size);
-		*rest = saturate_subtract(*rest, size);
+		ret[k].size_bytes =
+			saturate_add(ret[k].size_bytes, part->row->sum.estimated_bytes);
 	}
+	qsort(ret, count, sizeof(*ret), compare_sums);
+	if (count > PARTS_MOST)
+		count = PARTS_MOST;
+	for (size_t i = 0; i < count; i++)
+		*rest = saturate_subtract(*rest, ret[i].size_bytes);
 	return count;
 }
 
@@ -185,7 +199,7 @@ static void put_part(struct brief_page *page, const struct part_sum *sum, bool i
 static void put_parts(struct brief_page *page, const struct causes *causes,
 		      const struct cause *cause)
 {
-	struct part_sum parts[PARTS_MOST];
+	struct part_sum parts[PARTS_APART];
 	uint64_t rest;
 	size_t count = find_parts(cause, parts, &rest);
 	const struct report_frame *callee = callee_of(cause->parts);

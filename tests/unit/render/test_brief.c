@@ -280,6 +280,34 @@ static void folded_stacks(void)
 	CHECK(!strchr(text, '\033'));
 }
 
+/* The parts of a cause, largest sum first. */
+static void parts(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	uint64_t allocate, own, map, string;
+
+	fixture_init(&f);
+	allocate = fixture_symbol(&f, "malloc", LIBC);
+	own = fixture_symbol(&f, "Store::put(int)", EXE);
+	map = fixture_symbol(&f, "std::map<int, int>::operator[](int)", EXE);
+	string = fixture_symbol(&f, "std::string::reserve(unsigned long)", EXE);
+	fixture_block(&f, BLOCK_HEAP, 300, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, allocate, map, own));
+	fixture_block(&f, BLOCK_HEAP, 100, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, allocate, own));
+	for (unsigned i = 0; i < 2; i++)
+		fixture_block(
+			&f, BLOCK_HEAP, 200, 1,
+			FIXTURE_STACK(&f, STACK_END_COMPLETE, allocate, string + i, own));
+
+	_cleanup_(freep) char *text = render_with(&f, (struct report_options){0});
+
+	CHECK_CONTAINS(text, "      in 4 blocks, oldest 1.0 s\n"
+			     "      400 B via std::string::reserve\n"
+			     "      300 B via std::map::operator[]\n"
+			     "      100 B via malloc\n");
+}
+
 static void whole_stacks(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -372,6 +400,7 @@ int main(void)
 	RUN(callers);
 	RUN(verdicts);
 	RUN(folded_stacks);
+	RUN(parts);
 	RUN(whole_stacks);
 	RUN(colors);
 	RUN(filtered);
