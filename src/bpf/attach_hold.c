@@ -209,11 +209,10 @@ struct error *attach_hold(struct attachment *self, int pid)
 	}
 	if (err && err->code == ERROR_PERMISSION) {
 		error_destroy(err);
-		return error_create(
-			ERROR_PERMISSION,
-			"the first thread of process %d has ended: to probe the "
-			"others run as root or with CAP_SYS_ADMIN",
-			pid);
+		return error_create(ERROR_PERMISSION,
+				    "the main thread of process %d has exited: to probe "
+				    "its other threads run as root or with CAP_SYS_ADMIN",
+				    pid);
 	}
 	return err ? error_prefix(err, "the first thread of process %d has ended", pid)
 		   : NULL;

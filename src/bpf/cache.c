@@ -79,11 +79,10 @@ struct error *cache_open(struct cache *ret)
 		return error_errno(ERROR_IO, errno, "cannot open the directory %s",
 				   ret->path);
 	if (st.st_uid != geteuid() || st.st_mode & (S_IRWXG | S_IRWXO))
-		return error_create(
-			ERROR_PERMISSION,
-			"%s is not of user %d and mode 0700: what is compiled "
-			"is not kept there",
-			ret->path, (int)geteuid());
+		return error_create(ERROR_PERMISSION,
+				    "%s does not belong to user %d with mode 0700: "
+				    "compiled probes are not kept there",
+				    ret->path, (int)geteuid());
 	ret->dir = dir;
 	dir = -1;
 	return NULL;

@@ -557,7 +557,7 @@ static struct error *add_process(const struct checks *c, struct check *check,
 		return error_no_memory();
 	if (state_of(c, check) == ABI_CHECK_FAILED &&
 	    !replace_for(check, &check->processes.data[check->processes.len - 1]))
-		return error_create(ERROR_UNSUPPORTED, "cannot probe the ends of %s",
+		return error_create(ERROR_UNSUPPORTED, "cannot probe the returns of %s",
 				    request->function);
 	return NULL;
 }

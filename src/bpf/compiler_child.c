@@ -332,8 +332,7 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd)
 		fail(socket, "the answer of the BPF compiler is malformed");
 	outcome.maps[outcome.code.maps.len] = pack(&outcome.code);
 	if (outcome.maps[outcome.code.maps.len] < 0)
-		fail(socket, "cannot hand over the compiled programs: %s",
-		     strerror(errno));
+		fail(socket, "cannot pass on the compiled programs: %s", strerror(errno));
 	fflush(NULL);
 	message_send(socket, &m, outcome.maps, outcome.code.maps.len + 1);
 	/* Skip destructors: LLVM's take long, and the process ends anyway. */

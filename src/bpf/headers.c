@@ -207,7 +207,7 @@ struct error *headers_create(enum headers_mode choice, const char *dir,
 		uname(&name);
 		snprintf(modules, sizeof(modules), "/lib/modules/%s", name.release);
 		err = error_prefix(installed_create(headers, modules),
-				   "this kernel's struct pt_regs is not the usual one");
+				   "this kernel's struct pt_regs has an unknown layout");
 	}
 	if (!err)
 		*ret = take(headers);

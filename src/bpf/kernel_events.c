@@ -235,15 +235,16 @@ static struct error *refused(int err, const struct event_spec *spec)
 				    spec->name);
 	if (spec->kind == EVENT_PROFILE && err == EINVAL)
 		return error_create(ERROR_UNSUPPORTED,
-				    "the kernel does not take %s: the most is in "
-				    "/proc/sys/kernel/perf_event_max_sample_rate",
+				    "the kernel refused %s: "
+				    "/proc/sys/kernel/perf_event_max_sample_rate has the "
+				    "highest frequency",
 				    spec->text);
 	/* arch_prepare_kprobe() of arch/x86/kernel/kprobes/core.c */
 	if (err == EILSEQ)
-		return error_create(ERROR_UNSUPPORTED,
-				    "%s+%lu of the kernel is not the beginning of an "
-				    "instruction",
-				    spec->name, (unsigned long)spec->offset);
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"%s+%lu of the kernel is not the start of an instruction",
+			spec->name, (unsigned long)spec->offset);
 	if (err == ENOENT || err == EINVAL || err == EADDRNOTAVAIL) {
 		if (spec->kind == EVENT_KPROBE || spec->kind == EVENT_KRETPROBE)
 			return explain_kprobe(spec);

@@ -56,12 +56,12 @@ struct error *kernel_functions_explain(FILE *symbols, const char *name)
 	free(w.line);
 	if (count > 1)
 		return error_create(ERROR_UNSUPPORTED,
-				    "%zu functions of this kernel are called %s, and it "
-				    "does not tell them apart",
+				    "this kernel has %zu functions named %s, and "
+				    "memtrace cannot tell which one is meant",
 				    count, name);
 	if (count)
 		return error_create(ERROR_UNSUPPORTED,
-				    "this kernel lets no probe into its function %s",
+				    "this kernel permits no probe in its function %s",
 				    name);
 	nearest_append(&nearest, &near);
 	if (near.failed)

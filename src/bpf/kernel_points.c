@@ -428,6 +428,6 @@ void kernel_points_print(const struct kernel_points *points, FILE *out)
 	}
 	for (size_t i = 0; i < KERNEL_CLASS_COUNT; i++)
 		if (!points->is_seen[i])
-			fprintf(out, "%-8s not seen: this kernel has not all of %s\n",
+			fprintf(out, "%-8s not traced: this kernel lacks some of %s\n",
 				kernel_class_name(i), kernel_class_points(i));
 }

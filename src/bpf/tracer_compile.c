@@ -47,8 +47,7 @@ struct error *tracer_check_kernel(const struct tracer *t)
 	}
 	if (t->options.told && !t->features.cookies)
 		return error_create(ERROR_UNSUPPORTED,
-				    "--otel-memory needs Linux 5.15, whose BPF tells "
-				    "probes apart");
+				    "--otel-memory needs Linux 5.15 (BPF cookies)");
 	if (t->options.attach == ATTACH_MULTI && !t->features.uprobe_multi)
 		return error_create(
 			ERROR_UNSUPPORTED,

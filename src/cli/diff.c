@@ -55,9 +55,8 @@ static struct error *check_sections(const struct report *old, const struct repor
 		if (old->sections[i].class != new->sections[i].class)
 			return error_create(
 				ERROR_USAGE,
-				"--diff: expected snapshots of the same kinds "
-				"of memory; one of them has the kernel's where "
-				"the other has another");
+				"--diff: expected snapshots of the same kind of memory; "
+				"only one of them was made with --kernel");
 	return NULL;
 }
 

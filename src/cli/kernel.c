@@ -110,7 +110,7 @@ void kernel_say_tracing(const struct tracees *ts, const struct tracer *tracer,
 	for (size_t i = 0; i < KERNEL_CLASS_COUNT; i++) {
 		if (!tracer_sees_class(tracer, i))
 			fprintf(stderr,
-				"memtrace: no %s: this kernel has not all of the "
+				"memtrace: no %s: this kernel lacks some of the "
 				"tracepoints %s\n",
 				kernel_class_name(i), kernel_class_points(i));
 		else if (i != KERNEL_VMALLOC || trace->places[KERNEL_PLACE_VMALLOC].len)
@@ -120,8 +120,8 @@ void kernel_say_tracing(const struct tracees *ts, const struct tracer *tracer,
 	if (!trace->places[KERNEL_PLACE_SLAB].len)
 		fputs("memtrace: the kernel hides its addresses (sysctl "
 		      "kernel.kptr_restrict): its functions have no names, pages include "
-		      "those of slabs and per-CPU memory, and interrupts are not told "
-		      "from what they interrupt\n",
+		      "those of slabs and per-CPU memory, and interrupts cannot be told "
+		      "from the code that they interrupt\n",
 		      stderr);
 	if (trace->pid) {
 		const struct tracee *t = ts->list.data[0];

@@ -55,7 +55,7 @@ static struct error *open_directory(struct new_file *file)
 
 	file->base = slash ? slash + 1 : file->path;
 	if (!*file->base || !strcmp(file->base, ".") || !strcmp(file->base, ".."))
-		return error_create(ERROR_IO, "%s %s is no name of a file", file->option,
+		return error_create(ERROR_IO, "%s %s is not a file name", file->option,
 				    file->path);
 	/* Include the slash, so that "/name" has a directory too. */
 	dir = slash ? strndup(file->path, (size_t)(slash - file->path) + 1) : strdup(".");

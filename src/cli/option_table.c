@@ -379,8 +379,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_DEBUGINFOD] = {
 		"debuginfod", .group = GROUP_NAMES, .kind = KIND_FLAG, FIELD(debuginfod),
-		.help = "fetch debug files that are not here from the servers of "
-			"DEBUGINFOD_URLS (default: no network is used)",
+		.help = "fetch missing debug files from the servers of DEBUGINFOD_URLS (default: no network is used)",
 	},
 	[OPTION_NO_DEMANGLE] = {
 		"no-demangle", .group = GROUP_NAMES, .kind = KIND_FLAG,

@@ -287,8 +287,8 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 	if (!value) {
 		if (p->at + 1 >= p->argc)
 			return error_create(ERROR_USAGE,
-					    "%s: expected %s; nothing follows it",
-					    spelled, row->expected);
+					    "%s: expected %s; it has no value", spelled,
+					    row->expected);
 		value = p->argv[++p->at];
 
 		/* If the user forgot a file name, do not take the next option as the file

@@ -39,8 +39,8 @@ static struct error *check_files(const struct options_given *given)
 			if (!shown)
 				return error_no_memory();
 			return error_create(ERROR_USAGE,
-					    "--%s: expected another file than that of "
-					    "--%s; got '%s'",
+					    "--%s and --%s must name different files; "
+					    "got '%s' for both",
 					    option_rows[file_ids[i]].name,
 					    option_rows[file_ids[k]].name, shown);
 		}
@@ -49,16 +49,14 @@ static struct error *check_files(const struct options_given *given)
 	if (any_stdout && !given->values[OPTION_OUTPUT])
 		given->options->output = NEW_FILE_NULL;
 	if (given->options->output_every && !any)
-		return error_create(ERROR_USAGE,
-				    "--output-every: expected with a file to write, such "
-				    "as --pprof FILE; there is none");
-	if ((given->options->inverted || given->options->reverse) &&
-	    !given->values[OPTION_FLAME] && !given->values[OPTION_HTML])
 		return error_create(
 			ERROR_USAGE,
-			"--%s: expected with --flame or --html FILE, which it is about; "
-			"there is none",
-			given->options->inverted ? "inverted" : "reverse");
+			"--output-every: needs a file to write, such as --pprof FILE");
+	if ((given->options->inverted || given->options->reverse) &&
+	    !given->values[OPTION_FLAME] && !given->values[OPTION_HTML])
+		return error_create(ERROR_USAGE,
+				    "--%s: needs --flame FILE or --html FILE",
+				    given->options->inverted ? "inverted" : "reverse");
 	return NULL;
 }
 
@@ -104,7 +102,7 @@ static struct error *check_event(const struct options_given *given)
 	    given->options->sort == REPORT_SORT_AGE)
 		return error_create(ERROR_USAGE,
 				    "--sort: expected 'size', 'count' or 'growth' with "
-				    "--%s, whose hits have nothing else; got '%s'",
+				    "--%s, as nothing else is measured; got '%s'",
 				    given->options->growth ? "growth" : "event",
 				    given->values[OPTION_SORT]);
 	given->options->older_ns = 0;
@@ -204,11 +202,9 @@ static struct error *check_target(const struct options_given *given)
 	if (!options->pid_count && !options->command && !options->library &&
 	    !options->event && !options->growth && !options->kernel)
 		return error_create(ERROR_USAGE,
-				    "--pid: expected %s; it is missing: name the process "
-				    "to trace, such as 'memtrace --pid 1234', a command "
-				    "to start, such as 'memtrace -- COMMAND', or a "
-				    "library whose users are all traced, by --lib PATH",
-				    option_rows[OPTION_PID].expected);
+				    "no process to trace: use --pid PID ('pidof NAME' "
+				    "prints it), '-- COMMAND' to start one, or --lib "
+				    "FILE for all processes that map the file");
 	if (options->pid_count && options->command)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected without a command after '--', which "
@@ -230,7 +226,7 @@ static struct error *check_blocks(const struct options_given *given)
 	if (options->sample_bytes && options->sample_every > 1)
 		return error_create(ERROR_USAGE,
 				    "--sample-bytes: expected without --sample-every, "
-				    "which draws regardless of the size; got both");
+				    "which samples regardless of the size; got both");
 	/* A snapshot should contain everything that a replay may ask for. */
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
 	    !options->event && !options->growth && !options->kernel)
@@ -252,10 +248,8 @@ static struct error *check_events(const struct options_given *given)
 	if (options->growth)
 		options->event = "software:page-faults:1";
 	if (options->kernel_stacks && !options->event)
-		return error_create(
-			ERROR_USAGE,
-			"--kernel-stacks: expected with --event SPEC or --growth, which "
-			"it is about; there is none");
+		return error_create(ERROR_USAGE,
+				    "--kernel-stacks: needs --event SPEC or --growth");
 	return options->event ? check_event(given) : NULL;
 }
 
@@ -286,11 +280,11 @@ static struct error *check_with_kernel(const struct options_given *given)
 	if (!options->with_kernel)
 		return NULL;
 	if (options->pid_count > 1 || (!options->pid_count && !options->command))
-		return error_create(ERROR_USAGE,
-				    "--with-kernel: expected with one process or a "
-				    "command, on whose behalf the kernel allocates; got "
-				    "%zu",
-				    options->pid_count);
+		return error_create(
+			ERROR_USAGE,
+			"--with-kernel: expected with one process or a command, since it "
+			"traces what the kernel allocates for it; got %zu",
+			options->pid_count);
 	return check_without(given, OPTION_WITH_KERNEL, others,
 			     sizeof(others) / sizeof(*others),
 			     "the heap of one process and the kernel");
@@ -329,11 +323,10 @@ static struct error *check_kernel(const struct options_given *given)
 				    "got %zu",
 				    options->pid_count);
 	if (options->traffic)
-		return error_create(
-			ERROR_USAGE,
-			"--%s: expected without --kernel, of whose call paths "
-			"no traffic is measured; got '%s'",
-			option_rows[by].name, given->values[by]);
+		return error_create(ERROR_USAGE,
+				    "--%s: expected without --kernel, which measures no "
+				    "traffic of call paths; got '%s'",
+				    option_rows[by].name, given->values[by]);
 	options->unwind = UNWIND_CHOICE_FP;
 	if (!given->values[OPTION_STACK_DEPTH])
 		options->stack_depth = KERNEL_STACK_DEPTH;

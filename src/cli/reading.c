@@ -67,7 +67,7 @@ struct error *reading_init(struct reading *reading, const struct options *option
 	*reading = (struct reading){.progress = progress};
 	if (options->debuginfod && (!urls || !*urls) && !options->quiet)
 		fprintf(stderr, "memtrace: --debuginfod: DEBUGINFOD_URLS is not set, so "
-				"there is no server to ask\n");
+				"no server can be asked\n");
 	err = split_dirs(&options->debug_dirs, &reading->dirs);
 	if (err)
 		return err;

@@ -62,7 +62,7 @@ static const struct runtime dotnet = {
 };
 static const struct runtime luajit = {
 	.heap = "Lua objects lie in LuaJIT's own heap",
-	.use = "collectgarbage(\"count\") tells its size",
+	.use = "collectgarbage(\"count\") returns its size",
 	.jit = "its traces have no names and no frame pointers, and -joff turns them off",
 };
 static const struct runtime ruby = {
@@ -73,7 +73,7 @@ static const struct runtime ruby = {
 };
 static const struct runtime boehm = {
 	.heap = "objects of the Boehm collector lie in its own heap",
-	.use = "GC_PRINT_STATS=1 in the environment tells of it",
+	.use = "GC_PRINT_STATS=1 in the environment prints its figures",
 };
 static const struct runtime haskell = {
 	.heap = "Haskell objects lie in the heap of GHC's own runtime",

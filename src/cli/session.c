@@ -451,9 +451,8 @@ static void say_tracing(const struct session *s)
 	}
 	if (tracer_stack_depth(s->tracer) < s->options->stack_depth)
 		fprintf(stderr,
-			"memtrace: this kernel takes no program for stacks of %u frames: "
-			"%u "
-			"are kept\n",
+			"memtrace: this kernel refuses programs for stacks of %u frames: "
+			"%u frames are kept\n",
 			s->options->stack_depth, tracer_stack_depth(s->tracer));
 }
 
@@ -766,7 +765,7 @@ static struct error *shed(struct session *s)
 	if (!err || err->code != ERROR_UNSUPPORTED)
 		return err;
 	if (o->verbose)
-		fprintf(stderr, "memtrace: all privileges are kept: %s\n", err->message);
+		fprintf(stderr, "memtrace: all privileges were kept: %s\n", err->message);
 	error_destroy(err);
 	return NULL;
 }

@@ -29,8 +29,8 @@ void tracees_wait_for(struct tracees *ts, int fd)
 		return;
 	ts->cannot_wait = true;
 	fprintf(stderr,
-		"memtrace: the kernel does not tell of all processes (epoll_ctl: %s): "
-		"memtrace looks every %d ms instead\n",
+		"memtrace: the kernel cannot report when processes exit (epoll_ctl: %s): "
+		"memtrace checks every %d ms instead\n",
 		strerror(errno), LOOK_OFTEN_MS);
 }
 
@@ -39,7 +39,7 @@ bool tracees_note_descriptors(struct tracees *ts, const struct error *err)
 	if (!file_limit_is_reached(err))
 		return false;
 	if (!ts->lacks_descriptors)
-		fputs("memtrace: no file descriptor is left: what comes from here on may "
+		fputs("memtrace: no file descriptor is left: new processes and files may "
 		      "not be traced; raise the hard limit (ulimit -Hn)\n",
 		      stderr);
 	ts->lacks_descriptors = true;
@@ -338,9 +338,9 @@ void tracees_say_wide(struct tracees *ts)
 		return;
 	ts->said_wide = true;
 	if (!ts->options->quiet)
-		fputs("memtrace: the first thread of a process has ended, and the kernel "
-		      "probes it only together with all processes that map the same "
-		      "files, which slows these down\n",
+		fputs("memtrace: the main thread of a process has exited: the kernel now "
+		      "probes all processes that map the same files, which slows these "
+		      "down\n",
 		      stderr);
 }
 
@@ -414,9 +414,7 @@ static struct error *attach_plan(struct tracees *ts, const struct plan *plan,
 	if (!err && t)
 		err = tracees_note_files(ts, t, plan);
 	if (!err && refused && t)
-		tracees_note(ts, t,
-			     "has too many probes to tell apart: %zu are not traced",
-			     refused);
+		tracees_note(ts, t, "has too many probes: %zu are not traced", refused);
 	return err;
 }
 

@@ -48,8 +48,9 @@ static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;
 	if (!ts->said_no_room)
-		tracees_note(ts, t,
-			     "is not traced for now: too many processes are at once");
+		tracees_note(
+			ts, t,
+			"is not traced for now: too many processes are traced at once");
 	ts->said_no_room = true;
 	error_destroy(err);
 	return NULL;
@@ -110,8 +111,8 @@ static size_t count_untold(const struct plan_object *object)
 static void plan_anew(struct tracees *ts, struct tracee *t)
 {
 	tracees_note(ts, t,
-		     "has lost its first thread and with it its probes, which are set "
-		     "anew: some allocations and frees were missed");
+		     "lost its main thread and with it its probes, which memtrace has "
+		     "set again: some allocations and frees were missed");
 	proc_maps_deinit(&t->planned);
 }
 
@@ -131,8 +132,7 @@ static void say_untraced(struct tracees *ts, struct tracee *t, const struct erro
 {
 	_cleanup_(freep) char *why = escape_dup(err->message);
 	const char *what = ts->plan_options.event
-				   ? "has loaded a file in which the event "
-				     "is not counted"
+				   ? "has loaded a file whose events are not counted"
 			   : err->code == ERROR_IO
 				   ? "may have loaded an allocator that is not traced"
 				   : "has loaded an allocator that cannot be traced";
@@ -197,9 +197,10 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t, const char 
 		goto out;
 	say_loaded(ts, t, plan, what);
 	if (refused)
-		tracees_note(ts, t,
-			     "%zu of %zu functions cannot be traced: start memtrace anew",
-			     refused, plan_site_count(plan));
+		tracees_note(
+			ts, t,
+			"%zu of %zu functions cannot be traced: start memtrace again",
+			refused, plan_site_count(plan));
 out:
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;
@@ -364,7 +365,8 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	}
 	if (tracees_may_list(ts, old))
 		tracees_note(ts, old,
-			     "executed another program (exec): its heap is traced anew");
+			     "executed another program (exec): memtrace now traces its "
+			     "new heap");
 	t->asked_for = old->asked_for;
 	t->kernel = old->kernel;
 	*at = t;
@@ -381,7 +383,8 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	 * program. */
 	if (!err && tracer_probes_ended(ts->tracer, t->pid))
 		tracees_note(ts, t,
-			     "did so in a thread: its first allocations were missed");
+			     "did so in a thread: the new program's first allocations "
+			     "were missed");
 	/* It has inherited the seccomp filters, and the probes of files that both
 	 * programs map. */
 	if (!err)

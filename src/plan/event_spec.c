@@ -118,7 +118,7 @@ static struct error *unknown_kind(const char *text)
 				    "usdt:PATH:" OTEL_PROVIDER ":alloc counts them");
 	strbuf_append(&message, "'");
 	escape_text(&message, given);
-	strbuf_append(&message, "' is no kind of event");
+	strbuf_append(&message, "' is not a kind of event");
 	for (size_t i = 0; i < EVENT_KIND_COUNT; i++)
 		nearest_offer(&nearest, kinds[i].name, strlen(kinds[i].name));
 	nearest_append(&nearest, &message);
@@ -143,7 +143,7 @@ static struct error *set_counter(const struct counter *counters, const char *for
 	}
 	strbuf_append(&message, "'");
 	escape_text(&message, spec->name);
-	strbuf_append(&message, "' is no counter");
+	strbuf_append(&message, "' is not a counter");
 	nearest_append(&nearest, &message);
 	if (!nearest.count) {
 		strbuf_append(&message, ": there are");

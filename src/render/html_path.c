@@ -77,7 +77,7 @@ static const char *end_of(const struct report_row *row)
 		[STACK_END_DEPTH] = "cut at the limit of the stack depth",
 		[STACK_END_NO_FRAME] = "ends early: no frame pointer to follow",
 		[STACK_END_UNREADABLE] = "ends early: stack memory could not be read",
-		[STACK_END_CORRUPT] = "ends early: the stack leads nowhere",
+		[STACK_END_CORRUPT] = "ends early: the stack is corrupt",
 		[STACK_END_UNLEARNED] = "ends early: unwind rules came too late",
 	};
 

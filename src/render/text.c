@@ -133,9 +133,10 @@ void text_append_tracing(struct text_page *page)
 	else
 		text_append_line(page, "traced", "%s", elapsed.s);
 	if (is_told(snap))
-		text_append_line(page, "told",
-				 "by the program's probes otel_memory, of blocks that it "
-				 "may draw: each counts as the bytes it stands for");
+		text_append_line(
+			page, "told",
+			"by the program's otel_memory probes, for the blocks that it "
+			"samples: each counts as the bytes that it stands for");
 	if (snap->sample_every > 1)
 		text_append_line(page, "sampled",
 				 "1 in %" PRIu64 " allocations: bytes and counts are "
@@ -367,7 +368,7 @@ static const char *name_missing(unsigned data)
 		return "allocations and frees of each call path were not counted "
 		       "(--traffic)";
 	return data & REPORT_DATA_LIFETIMES ? "lifetimes were not measured (--traffic)"
-					    : "there are no trends";
+					    : "trends were not measured";
 }
 
 static void append_sort(struct text_page *page)

@@ -77,7 +77,7 @@ const char *text_stack_end(const struct report_row *row)
 		[STACK_END_DEPTH] = "truncated: stack depth limit, raise --stack-depth",
 		[STACK_END_NO_FRAME] = "truncated: no frame pointer to follow",
 		[STACK_END_UNREADABLE] = "truncated: stack memory could not be read",
-		[STACK_END_CORRUPT] = "truncated: the stack leads nowhere",
+		[STACK_END_CORRUPT] = "truncated: the stack is corrupt",
 		[STACK_END_UNLEARNED] = "truncated: unwind rules came too late",
 	};
 

@@ -61,7 +61,7 @@ static void append_text(struct text_page *page, const struct report_section *sec
 	uint64_t top = page->report->options.top;
 
 	static const struct text_rows rows = {
-		.heading = "with outstanding allocations, and by which threads",
+		.heading = "with outstanding allocations, by thread",
 		.append_line = append_line,
 		.is_of_held = true,
 	};

@@ -23,7 +23,7 @@ static struct error *place_modules(struct file_content *content)
 		struct snapshot_process *process;
 
 		if (row->process >= snap->processes.len)
-			return file_damaged("a module is of no process");
+			return file_damaged("a module has an invalid process");
 		if (!row->module.path || row->module.start >= row->module.end)
 			return file_damaged("a module has no path or no size");
 		process = &snap->processes.data[row->process];
@@ -108,15 +108,15 @@ static struct error *check_stacks(const struct snapshot *snap)
 		if (stack->gap && stack->gap >= stack->depth)
 			return file_damaged("a stack lacks frames where it has none");
 		if (!is_index(stack->process, snap->processes.len, SNAPSHOT_NO_PROCESS))
-			return file_damaged("a stack is of no process");
+			return file_damaged("a stack has an invalid process");
 	}
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
 		vec_foreach (block, &snap->blocks[i]) {
 			if (!is_index(block->stack, snap->stacks.len, SNAPSHOT_NO_STACK))
-				return file_damaged("a block is of no stack");
+				return file_damaged("a block has an invalid stack");
 			if (!is_index(block->process, snap->processes.len,
 				      SNAPSHOT_NO_PROCESS))
-				return file_damaged("a block is of no process");
+				return file_damaged("a block has an invalid process");
 		}
 	}
 	return NULL;
@@ -140,17 +140,17 @@ static struct error *check_measures(const struct snapshot *snap)
 			return file_damaged("it does not have the trend of each stack");
 		vec_foreach (trend, &snap->trends[i]) {
 			if (!is_finite(trend->slope_bytes_per_s, trend->determination))
-				return file_damaged("a trend is no number");
+				return file_damaged("a trend is not a number");
 		}
 		vec_foreach (sum, &snap->before.stacks[i]) {
 			if (!is_finite(sum->estimated_bytes, sum->estimated_count) ||
 			    sum->estimated_bytes < 0 || sum->estimated_count < 0)
-				return file_damaged("an estimate is no number");
+				return file_damaged("an estimate is not a number");
 		}
 	}
 	vec_foreach (thread, &snap->threads) {
 		if (thread->process >= snap->processes.len)
-			return file_damaged("a thread is of no process");
+			return file_damaged("a thread has an invalid process");
 	}
 	return NULL;
 }
@@ -168,7 +168,7 @@ static struct error *check_names(const struct snapshot *snap)
 
 	vec_foreach (name, &snap->names) {
 		if (name->process >= snap->processes.len)
-			return file_damaged("a name is of no process");
+			return file_damaged("a name has an invalid process");
 		if (last && !is_ordered(last, name))
 			return file_damaged("names are not in order");
 		if (!is_index(name->symbol, texts, STRING_NONE) ||

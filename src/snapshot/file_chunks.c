@@ -180,7 +180,9 @@ struct error *chunk_reader_init(struct chunk_reader *ret, FILE *in, uint64_t siz
 		return err;
 	if (memcmp(head.magic, magic, sizeof(magic))) {
 		error_destroy(err);
-		return error_create(ERROR_MALFORMED, "is no snapshot of memtrace");
+		return error_create(
+			ERROR_MALFORMED,
+			"is not a memtrace snapshot (a file that --save wrote)");
 	}
 	if (err)
 		return err;
@@ -234,7 +236,7 @@ static struct error *read_chunk(struct chunk_reader *r)
 		return err;
 	if (content > CHUNK_CONTENT || packed > packed_max() ||
 	    content / CHUNK_RATIO > packed || (!content && packed))
-		return file_damaged("a chunk has an impossible size");
+		return file_damaged("a chunk has a wrong size");
 	err = read_bytes(r, r->packed, packed);
 	if (err)
 		return err;

@@ -184,9 +184,9 @@ static struct error *make_rows(struct reader *r, const struct file_table *table,
 	vec_foreach (column, &r->columns)
 		row_bytes += (uint64_t)column->width * column->count;
 	if (__builtin_mul_overflow(count, row_bytes, &size) || size != r->left || !count)
-		return file_damaged("table %s does not have its size", table->name);
+		return file_damaged("table %s has a wrong size", table->name);
 	if (table->rows ? count > table->rows : row_bytes * ROW_RATIO < table->row_bytes)
-		return file_damaged("table %s has impossible rows", table->name);
+		return file_damaged("table %s has a wrong number of rows", table->name);
 	return file_rows_make(table, r->content, count) ? NULL : error_no_memory();
 }
 

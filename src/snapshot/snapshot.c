@@ -90,9 +90,10 @@ static const struct {
 	[LOSS_STACKS_FULL] = {"stacks_full",
 			      "blocks are counted without their stack, the table was "
 			      "full: raise --max-stacks"},
-	[LOSS_STACKS_PREEMPTED] = {"stacks_preempted",
-				   "blocks are counted without their stack, too many "
-				   "threads were preempted while theirs was walked"},
+	[LOSS_STACKS_PREEMPTED] =
+		{"stacks_preempted",
+		 "blocks are counted without their stack, too many threads were "
+		 "preempted while their stack was unwound"},
 	[LOSS_PENDING_FULL] = {"pending_full",
 			       "calls were not tracked, too many threads were inside "
 			       "calls at once: the numbers are too low"},
@@ -102,15 +103,16 @@ static const struct {
 	[LOSS_READ_FAILED] = {"read_failed",
 			      "results could not be read from the target's memory: "
 			      "their blocks are not listed"},
-	[LOSS_BLOCKS_REPLACED] = {"blocks_replaced",
-				  "addresses were handed out again without a free seen: "
-				  "the target frees by a function that is not probed"},
+	[LOSS_BLOCKS_REPLACED] =
+		{"blocks_replaced",
+		 "addresses were allocated again without a free in between: the target "
+		 "frees them with a function that has no probe"},
 	[LOSS_STACKS_UNREADABLE] = {"stacks_unreadable",
-				    "stack walks met memory that could not be read: "
-				    "those stacks lack their outer callers"},
-	[LOSS_STACKS_TRUNCATED] = {"stacks_truncated",
-				   "stack walks reached the depth limit: raise "
-				   "--stack-depth"},
+				    "stacks were cut short at memory that could not be "
+				    "read: they lack their outer callers"},
+	[LOSS_STACKS_TRUNCATED] =
+		{"stacks_truncated",
+		 "stacks were cut short at the depth limit: raise --stack-depth"},
 	[LOSS_EVENTS_LOST] = {"events_lost",
 			      "mapping events did not fit the buffer: the mappings "
 			      "listed may be wrong"},
@@ -118,9 +120,8 @@ static const struct {
 				 "calls came from more processes than can be traced at "
 				 "once: raise --max-processes"},
 	[LOSS_WALKS_LOST] = {"walks_lost",
-			     "stack walks could not be ended, too many new call sites "
-			     "came at once or code was unloaded: those stacks lack "
-			     "their outer callers"},
+			     "stacks were cut short, too many new call sites came at "
+			     "once or code was unloaded: they lack their outer callers"},
 	[LOSS_WALKS_OVER_BUDGET] = {"walks_over_budget",
 				    "stacks were cut short, finding unwind rules for new "
 				    "call sites had used up its share of processor time: "
@@ -130,28 +131,27 @@ static const struct {
 				"may be missing, or listed though they were freed"},
 	[LOSS_SNAPSHOTS_UNSETTLED] =
 		{"snapshots_unsettled",
-		 "reports were not of one moment, too much changed meanwhile: "
+		 "reports were inconsistent, too much changed while they were made: "
 		 "blocks that moved may be missing or listed twice in them"},
 	[LOSS_THREADS_FULL] = {"threads_full",
-			       "events came from more threads than are told apart: raise "
-			       "--max-threads"},
+			       "events came from more threads than can be counted "
+			       "separately: raise --max-threads"},
 	[LOSS_TRAFFIC_LOST] = {"traffic_lost",
 			       "events came faster than they could be counted: the "
 			       "traffic of call paths lacks them"},
 	[LOSS_FUNCTIONS_UNTRACED] =
 		{"functions_untraced",
-		 "functions of an allocator could not be traced: what "
-		 "went through them is not counted (--dry-run shows "
-		 "which)"},
-	[LOSS_RULES_REFUSED] = {"rules_refused",
-				"unwind rules found no room, the table was full: stacks "
-				"with those call sites take longer and may lack their "
-				"outer callers; trace fewer processes at once, or use "
-				"--unwind fp"},
-	[LOSS_PROCESSES_DROPPED] = {"processes_dropped",
-				    "processes exited with live blocks and made room for "
-				    "others before a report could list those: raise "
-				    "--max-processes, or report more often (-i)"},
+		 "functions of an allocator could not be traced: their calls are not "
+		 "counted (--dry-run shows which)"},
+	[LOSS_RULES_REFUSED] =
+		{"rules_refused",
+		 "unwind rules did not fit the table: stacks with those call sites take "
+		 "longer and may lack their outer callers; trace fewer processes at "
+		 "once, or use --unwind fp"},
+	[LOSS_PROCESSES_DROPPED] =
+		{"processes_dropped",
+		 "processes exited with live blocks and were dropped before a report "
+		 "could list these: raise --max-processes, or report more often (-i)"},
 	[LOSS_FILES_UNTRACED] = {"files_untraced",
 				 "files of the target could not be read, or have an "
 				 "allocator that could not be probed: its allocations "

@@ -151,8 +151,8 @@ static struct error *load_alt(struct line_module *module,
 	if (module->alt_dwarf)
 		dwarf_setalt(module->dwarf, module->alt_dwarf);
 	else
-		module->missing = "the supplementary file (dwz) of its debug info is not "
-				  "here";
+		module->missing =
+			"the supplementary file (dwz) of its debug info was not found";
 	return NULL;
 }
 

@@ -151,8 +151,8 @@ static void give_up(struct remote *remote, const char *how)
 
 	remote->is_given_up = true;
 	strbuf_appendf(&text,
-		       "%s while it read symbols of process %d: code of which it "
-		       "has not told the name has none in reports",
+		       "%s while it read symbols of process %d: frames that it has not "
+		       "named yet have no names in reports",
 		       how, remote->proc->pid);
 	keeper_warn(remote->reader->keeper, strbuf_text(&text));
 }
@@ -203,7 +203,7 @@ static void say_ignored(struct remote *remote, uint64_t ignored)
 	remote->has_said_ignored = true;
 	strbuf_appendf(&text,
 		       "/tmp/perf-%d.map of process %d is beyond 256 MiB or 4 million "
-		       "names: code that only the rest of it names has no name",
+		       "names: memtrace ignores the rest",
 		       remote->proc->namespace_pid, remote->proc->pid);
 	keeper_warn(remote->reader->keeper, strbuf_text(&text));
 }
@@ -216,7 +216,7 @@ static void say_mappings(struct remote *remote, uint64_t names, uint64_t lines)
 		return;
 	remote->has_said_mappings = true;
 	strbuf_appendf(&text,
-		       "process %d maps more code than is looked at (1,024 files, and "
+		       "process %d maps more code than memtrace reads (1,024 files, and "
 		       "4,096 different parts of them): %" PRIu64
 		       " of its mappings have no function names, %" PRIu64
 		       " no source lines",
@@ -316,8 +316,8 @@ static void give_up_ended(struct remote *remote)
 		return;
 	reader->has_said_closed = true;
 	keeper_warn(reader->keeper,
-		    "more processes have ended than memtrace keeps symbols of: code of "
-		    "some has no names in reports");
+		    "more processes have exited than memtrace keeps symbols of: frames "
+		    "of some have no names in reports");
 }
 
 /* Is the process open in the current child? Opens it if needed. */

@@ -369,9 +369,7 @@ static struct error *try_next(struct search *search, size_t index, size_t *opene
 	if ((*opened)++ < max)
 		return try_module(search, index, false, ret);
 	note_unread(search,
-		    error_create(ERROR_IO,
-				 "process %d (%s) has mapped more than %d files "
-				 "at once",
+		    error_create(ERROR_IO, "process %d (%s) maps more than %d files",
 				 search->proc->pid, search->proc->command, OPENED_MAX));
 	return NULL;
 }
@@ -410,8 +408,8 @@ static struct error *not_mapped(struct search *search)
 	if (list.failed)
 		return error_no_memory();
 	return error_create(ERROR_NOT_FOUND,
-			    "process %d (%s) has not mapped %s; --lib can name a file "
-			    "that it has mapped (those with an allocator: %s)",
+			    "process %d (%s) does not map %s; --lib expects a file that "
+			    "it maps (with an allocator: %s)",
 			    search->proc->pid, search->proc->command,
 			    search->options->library,
 			    listed ? strbuf_text(&list) : "none");
@@ -504,13 +502,12 @@ static struct error *none_found(struct search *search)
 			"process %d (%s) has mapped no file with " OTEL_PROBES,
 			search->proc->pid, search->proc->command);
 	if (has_just_started(search))
-		return error_create(
-			ERROR_NOT_FOUND,
-			"no allocator found in process %d (%s): it has mapped no library "
-			"yet but the dynamic linker, as programs have that just start: "
-			"try again, or let memtrace start it (memtrace -- COMMAND); "
-			"otherwise --growth shows where its memory grows",
-			search->proc->pid, search->proc->command);
+		return error_create(ERROR_NOT_FOUND,
+				    "no allocator found in process %d (%s): it has only "
+				    "loaded the dynamic linker so far: try again, or let "
+				    "memtrace start it (memtrace -- COMMAND); otherwise "
+				    "--growth shows where its memory grows",
+				    search->proc->pid, search->proc->command);
 	strbuf_appendf(&text,
 		       "no allocator found in process %d (%s): ", search->proc->pid,
 		       search->proc->command);
@@ -534,7 +531,7 @@ static struct error *none_found(struct search *search)
 	if (!prefix)
 		strbuf_append(&text, ", or what its functions' names begin with by "
 				     "--symbols-prefix");
-	strbuf_append(&text, "; --growth shows without an allocator where memory grows");
+	strbuf_append(&text, "; --growth shows where memory grows, without an allocator");
 	if (tells_of_blocks(search))
 		strbuf_append(&text, "; it has " OTEL_PROBES ", which --otel-memory "
 				     "traces");

@@ -263,7 +263,7 @@ static struct error *explain_half(const struct allocator_scan *scan, char **ret)
 		strbuf_appendf(&text, "%s%s", n++ ? ", " : "", f->name);
 	}
 	strbuf_append(&text, frees ? " and no function that allocates"
-				   : " and no free: what it allocates it never frees");
+				   : " and no free: it never frees its blocks");
 	*ret = strbuf_steal(&text);
 	return *ret ? NULL : error_no_memory();
 }
@@ -274,8 +274,8 @@ static struct error *explain_stripped(const struct allocator_scan *scan, char **
 	const char *id = elf_file_build_id(scan->elf);
 	/* With is_shared, the target's own debug files are not read: docs/security.md. */
 	const char *where = scan->options->is_shared
-				    ? "below /usr/lib/debug, where it must be as other "
-				      "processes are to be probed, too"
+				    ? "below /usr/lib/debug, where it must be because "
+				      "other processes are probed, too"
 				    : "there";
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 

@@ -86,7 +86,7 @@ static struct error *translate(const struct elf_file *file, struct error *err)
 static struct error *bad_answer(const struct elf_file *file)
 {
 	return error_create(ERROR_MALFORMED,
-			    "%s: the process that reads it gave no answer", file->name);
+			    "%s: the process that reads it did not answer", file->name);
 }
 
 /* Send the file to the child `child`, and store the handle that it gives. */

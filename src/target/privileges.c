@@ -142,7 +142,7 @@ struct error *privileges_judge(const struct privileges *p)
 			"container");
 	if (p->bpf_errno)
 		return error_errno(ERROR_UNSUPPORTED, p->bpf_errno,
-				   "this kernel makes no BPF map");
+				   "the kernel refused to make a BPF map");
 	return NULL;
 }
 

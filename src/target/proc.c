@@ -68,12 +68,12 @@ struct error *proc_access_error(const struct proc *proc, const char *name, int e
 					    "root or with CAP_SYS_PTRACE",
 					    proc->pid, proc->command,
 					    (unsigned)st.st_uid);
-		return error_create(
-			ERROR_PERMISSION,
-			"process %d (%s) does not let /proc/%d/%s be read: run as %s "
-			"or with CAP_SYS_PTRACE",
-			proc->pid, proc->command, proc->pid, name,
-			geteuid() ? "root" : "root outside of this container");
+		return error_create(ERROR_PERMISSION,
+				    "process %d (%s): permission to read /proc/%d/%s is "
+				    "missing: run as %s or with CAP_SYS_PTRACE",
+				    proc->pid, proc->command, proc->pid, name,
+				    geteuid() ? "root"
+					      : "root outside of this container");
 	}
 	/* Only a process without memory has a directory without an executable. */
 	if (err == ENOENT && is_without_memory(proc->pid))

@@ -61,7 +61,8 @@ static struct error *ended(struct spawn *s, int status)
 	s->reaped = true;
 	s->status = status;
 	s->held = false;
-	return error_create(ERROR_GONE, "pid %d ended before it could be traced", s->pid);
+	return error_create(ERROR_GONE, "pid %d exited before it could be traced",
+			    s->pid);
 }
 
 /* Wait for the next stop, and store its signal in *ret. */
@@ -317,7 +318,7 @@ static struct error *run_to(struct spawn *s, const struct announcement *to)
 			return error_errno(ERROR_IO, errno, "cannot stop pid %d", s->pid);
 	}
 	return error_create(ERROR_UNSUPPORTED,
-			    "pid %d never finished loading its libraries", s->pid);
+			    "pid %d did not finish loading its libraries", s->pid);
 }
 
 #else
@@ -325,8 +326,10 @@ static struct error *run_to(struct spawn *s, const struct announcement *to)
 static struct error *run_to(struct spawn *s, const struct announcement *to)
 {
 	(void)to;
-	return error_create(ERROR_UNSUPPORTED,
-			    "pid %d: this machine's programs cannot be held yet", s->pid);
+	return error_create(
+		ERROR_UNSUPPORTED,
+		"pid %d: memtrace cannot start programs on this kind of machine yet",
+		s->pid);
 }
 
 #endif

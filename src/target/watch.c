@@ -76,10 +76,12 @@ static struct error *open_ring(struct watch *w, int cpu)
 	ring.fd = (int)syscall(SYS_perf_event_open, &attr, cpu < 0 ? 0 : -1, cpu, -1,
 			       PERF_FLAG_FD_CLOEXEC);
 	if (ring.fd < 0)
-		return error_errno(errno == EACCES || errno == EPERM ? ERROR_PERMISSION
-								     : ERROR_UNSUPPORTED,
-				   errno, "cannot watch processor %d for new processes",
-				   cpu);
+		return error_errno(
+			errno == EACCES || errno == EPERM ? ERROR_PERMISSION
+							  : ERROR_UNSUPPORTED,
+			errno,
+			"cannot receive process events of CPU %d (CAP_PERFMON is needed)",
+			cpu);
 	ring.page = mmap(NULL, w->page_bytes + ring_bytes(w), PROT_READ | PROT_WRITE,
 			 MAP_SHARED, ring.fd, 0);
 	if (ring.page == MAP_FAILED || !vec_push(&w->rings, ring)) {
@@ -89,7 +91,7 @@ static struct error *open_ring(struct watch *w, int cpu)
 			munmap(ring.page, w->page_bytes + ring_bytes(w));
 		close(ring.fd);
 		return error_errno(ERROR_UNSUPPORTED, err,
-				   "cannot map the ring of processor %d", cpu);
+				   "cannot map the event buffer of CPU %d", cpu);
 	}
 	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ring.fd, &epoll_event))
 		return error_errno(ERROR_IO, errno, "cannot wait for perf events");

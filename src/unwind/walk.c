@@ -43,7 +43,7 @@ const char *walk_end_text(enum walk_end end)
 	case WALK_NO_REGISTER:
 		return "a register is not known";
 	case WALK_CORRUPT:
-		return "the stack leads nowhere";
+		return "the stack is corrupt";
 	case WALK_TOO_DEEP:
 		return "too deep";
 	}

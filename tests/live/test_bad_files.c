@@ -184,8 +184,8 @@ static void no_elf_files(void)
 
 	check_refused(target, text, "ELF");
 	/* Files that exist but that the process has not mapped. */
-	check_refused(target, empty, "has not mapped");
-	check_refused(target, "/etc/passwd", "has not mapped");
+	check_refused(target, empty, "does not map");
+	check_refused(target, "/etc/passwd", "does not map");
 	check_ignored(target);
 	live_destroy(target);
 

@@ -111,8 +111,8 @@ static void not_to_be_trusted(void)
 	char said[256];
 
 	REQUIRE(chmod(directory, 0755) == 0);
-	snprintf(said, sizeof(said), "compiled code is not kept: %s is not of user 0",
-		 directory);
+	snprintf(said, sizeof(said),
+		 "compiled code is not kept: %s does not belong to user 0", directory);
 	trace_mixed(oracle, "", said);
 	trace_mixed(oracle, "", ANEW);
 	REQUIRE(chmod(directory, 0700) == 0);

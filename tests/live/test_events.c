@@ -478,9 +478,9 @@ static void check_no_event(const char *event, uid_t uid, int status, const char 
 
 static void bad_input(void)
 {
-	check_no_event("uprob:events:work", 0, 2, "no kind of event",
+	check_no_event("uprob:events:work", 0, 2, "not a kind of event",
 		       "the nearest is uprobe");
-	check_no_event("software:page-fault", 0, 2, "no counter", "is page-faults");
+	check_no_event("software:page-fault", 0, 2, "not a counter", "is page-faults");
 	check_no_event("profile:99", 0, 2, "profile:hz:N", "'profile:99'");
 	check_no_event("uprobe:events:site_fex", 0, 1, "has no function site_fex",
 		       "site_few");

@@ -198,7 +198,7 @@ static void probed_with_all(const char *options, bool has_short_threads)
 	if (has_short_threads)
 		oracle_do(target, "relay 3");
 	memtrace = memtrace_start(live_pid(target), options);
-	CHECK(live_wait_stderr(memtrace, "only together with all processes", 30));
+	CHECK(live_wait_stderr(memtrace, "now probes all processes", 30));
 	CHECK(breakpoints_count(live_pid(other)) > 0);
 	oracle_do(target, "keep 100 1000");
 	oracle_do(other, "keep 50 1000");

@@ -469,7 +469,7 @@ static void missing_tracepoints(void)
 
 	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
 		is_said |=
-			strstr(line, "vmalloc  not seen: this kernel has not all of ") ==
+			strstr(line, "vmalloc  not traced: this kernel lacks some of ") ==
 			line;
 		has_pages |= strstr(line, "kmem:mm_page_alloc") != NULL;
 		free(line);

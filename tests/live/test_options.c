@@ -282,7 +282,7 @@ static void whole_depth(void)
 		live_signal(memtrace, SIGINT);
 		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
 		if (is_newest)
-			CHECK(!strstr(live_stderr(memtrace), "takes no program"));
+			CHECK(!strstr(live_stderr(memtrace), "refuses programs"));
 		live_destroy(memtrace);
 	}
 }

@@ -117,7 +117,7 @@ static void other_registers_need_installed_headers(void)
 	if (headers)
 		CHECK_STR(headers->kind, "installed");
 	else
-		CHECK_CONTAINS(err->message, "pt_regs is not the usual one");
+		CHECK_CONTAINS(err->message, "pt_regs has an unknown layout");
 	headers_destroy(headers);
 	error_destroy(err);
 

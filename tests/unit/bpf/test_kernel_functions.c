@@ -48,11 +48,12 @@ static void explain(void)
 			"vfs_readv");
 	check_explained("jiffies", ERROR_NOT_FOUND,
 			"this kernel has no function jiffies");
-	check_explained("asm_exc_page_fault", ERROR_UNSUPPORTED,
-			"this kernel lets no probe into its function asm_exc_page_fault");
+	check_explained(
+		"asm_exc_page_fault", ERROR_UNSUPPORTED,
+		"this kernel permits no probe in its function asm_exc_page_fault");
 	check_explained("reset", ERROR_UNSUPPORTED,
-			"2 functions of this kernel are called reset, and it does not "
-			"tell them apart");
+			"this kernel has 2 functions named reset, and memtrace cannot "
+			"tell which one is meant");
 
 	struct error *err = kernel_functions_explain(NULL, "vfs_read");
 

@@ -37,11 +37,11 @@ static void refused(void)
 	REFUSED_WITH("unwind", "--unwind=fp");
 	REFUSED("--pid: expected at most one process with --kernel; got 2", "--kernel",
 		"--pid=1,2");
-	REFUSED("--view: expected without --kernel, of whose call paths no traffic is "
-		"measured; got 'peak'",
+	REFUSED("--view: expected without --kernel, which measures no traffic of call "
+		"paths; got 'peak'",
 		"--kernel", "--view=peak");
-	REFUSED("--sort: expected without --kernel, of whose call paths no traffic is "
-		"measured; got 'traffic'",
+	REFUSED("--sort: expected without --kernel, which measures no traffic of call "
+		"paths; got 'traffic'",
 		"--kernel", "--sort=traffic");
 }
 
@@ -51,11 +51,11 @@ static void beside_a_process(void)
 
 	PARSE(&options, "--with-kernel", "--traffic");
 	CHECK(options.with_kernel && options.traffic && !options.kernel);
-	REFUSED("--with-kernel: expected with one process or a command, on whose behalf "
-		"the kernel allocates; got 2",
+	REFUSED("--with-kernel: expected with one process or a command, since it traces "
+		"what the kernel allocates for it; got 2",
 		"--with-kernel", "--pid=1,2");
-	REFUSED("--with-kernel: expected with one process or a command, on whose behalf "
-		"the kernel allocates; got 0",
+	REFUSED("--with-kernel: expected with one process or a command, since it traces "
+		"what the kernel allocates for it; got 0",
 		"--with-kernel", "--lib=libc.so.6");
 	REFUSED("--kernel: expected without --with-kernel, which traces the heap of one "
 		"process and the kernel; got both",

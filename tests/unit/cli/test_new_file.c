@@ -191,7 +191,7 @@ static void links_and_others_are_refused(void)
 		check_refused(write_file(&p, "fifo", "x", force, &own),
 			      "/fifo is not a regular file");
 		check_refused(write_file(&p, "dir/", "x", force, &own),
-			      "/dir/ is no name of a file");
+			      "/dir/ is not a file name");
 		check_refused(write_file(&p, "none/x", "x", force, &own),
 			      "cannot write --csv ");
 		check_refused(write_file(&p, "file/x", "x", force, &own),

@@ -4,12 +4,9 @@
 
 static void refuses_a_missing_pid(void)
 {
-	const char *missing =
-		"--pid: expected a process id from 1 to 4194304, or several such as "
-		"12,34; it is missing: "
-		"name the process to trace, such as 'memtrace --pid 1234', a command to "
-		"start, such as 'memtrace -- COMMAND', or a library whose users are all "
-		"traced, by --lib PATH";
+	const char *missing = "no process to trace: use --pid PID ('pidof NAME' prints "
+			      "it), '-- COMMAND' to start one, or --lib FILE for all "
+			      "processes that map the file";
 
 	REFUSED(missing, NULL);
 	REFUSED(missing, "--top", "3");
@@ -101,10 +98,10 @@ static void refuses_unknown_letters(void)
 static void refuses_missing_values(void)
 {
 	REFUSED("--pid: expected a process id from 1 to 4194304, or several such as "
-		"12,34; nothing follows it",
+		"12,34; it has no value",
 		"--pid");
-	REFUSED("-o: expected a file name; nothing follows it", "-p1", "-qo");
-	REFUSED("--obj: expected the file that holds the allocator; nothing follows it",
+	REFUSED("-o: expected a file name; it has no value", "-p1", "-qo");
+	REFUSED("--obj: expected the file that holds the allocator; it has no value",
 		"-p1", "--obj");
 	REFUSED("--output: expected a file name; got '--force', which looks like an "
 		"option "
@@ -266,8 +263,7 @@ static void refuses_bad_words(void)
 static void refuses_a_nameless_program(void)
 {
 	REFUSED("--program: expected the program to start; got ''", "--program", "");
-	REFUSED("--program: expected the program to start; nothing follows it",
-		"--program");
+	REFUSED("--program: expected the program to start; it has no value", "--program");
 	REFUSED("--program: expected the program to start; got '--', which looks like an "
 		"option (if it is meant: --program=--)",
 		"--program", "--", "ls");
@@ -296,16 +292,16 @@ static void refuses_files(void)
 	REFUSED("--pprof" PATTERN "got '%'", "-p1", "--pprof=%");
 	REFUSED("--json" PATTERN "got ''", "-p1", "--json=");
 	/* Only one file can be standard output. */
-	REFUSED("--flame: expected another file than that of --flamegraph; got '-'",
+	REFUSED("--flame and --flamegraph must name different files; got '-' for both",
 		"-p1", "--flame", "-", "--flamegraph", "-");
-	REFUSED("--flame: expected another file than that of --output; got '-'", "-p1",
+	REFUSED("--flame and --output must name different files; got '-' for both", "-p1",
 		"--flame", "-", "-o", "-");
-	REFUSED("--flamegraph" PATTERN "nothing follows it", "-p1", "--flamegraph");
+	REFUSED("--flamegraph" PATTERN "it has no value", "-p1", "--flamegraph");
 	REFUSED("--csv" PATTERN "got '--json', which looks like an option (if it is "
 		"meant: --csv=--json)",
 		"-p1", "--csv", "--json");
-	REFUSED("--csv: expected another file than that of --output; got 'x\\x0a'", "-p1",
-		"--output", "x\n", "--csv", "x\n");
+	REFUSED("--csv and --output must name different files; got 'x\\x0a' for both",
+		"-p1", "--output", "x\n", "--csv", "x\n");
 	REFUSED("--view: expected 'leaks', 'growth', 'traffic', 'peak', 'allocations', "
 		"'threads', 'histogram', 'lifetimes' or 'processes'; got 'le\\x1baks'",
 		"-p1",
@@ -314,18 +310,14 @@ static void refuses_files(void)
 	REFUSED("--sort: expected 'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
 		"'temporary'; got ''",
 		"-p1", "--sort=");
-	REFUSED("--json: expected another file than that of --flame; got 'x%n'", "-p1",
+	REFUSED("--json and --flame must name different files; got 'x%n' for both", "-p1",
 		"--json", "x%n", "--flame", "x%n");
-	REFUSED("--output-every: expected with a file to write, such as --pprof FILE; "
-		"there is none",
-		"-p1", "--output-every", "--output", "x");
-	REFUSED("--inverted: expected with --flame or --html FILE, which it is about; "
-		"there is "
-		"none",
-		"-p1", "--inverted", "--csv", "x");
-	REFUSED("--reverse: expected with --flame or --html FILE, which it is about; "
-		"there is none",
-		"-p1", "--combined-only", "--reverse");
+	REFUSED("--output-every: needs a file to write, such as --pprof FILE", "-p1",
+		"--output-every", "--output", "x");
+	REFUSED("--inverted: needs --flame FILE or --html FILE", "-p1", "--inverted",
+		"--csv", "x");
+	REFUSED("--reverse: needs --flame FILE or --html FILE", "-p1", "--combined-only",
+		"--reverse");
 }
 
 static void names(void)
@@ -397,13 +389,13 @@ static void refuses_what_traces(void)
 		"first; there is only one",
 		"--diff", "x", "-T3");
 	REFUSED("--diff: expected two files that --save has written, the older one "
-		"first; nothing follows it",
+		"first; it has no value",
 		"--diff");
 	REFUSED("--diff: expected two files that --save has written, the older one "
 		"first; got ''",
 		"--diff", "x", "");
-	REFUSED("--save: expected another file than that of --csv; got 'x'", "--replay=y",
-		"--csv=x", "--save=x");
+	REFUSED("--save and --csv must name different files; got 'x' for both",
+		"--replay=y", "--csv=x", "--save=x");
 }
 
 int main(void)

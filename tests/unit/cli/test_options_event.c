@@ -71,12 +71,11 @@ static void refused(void)
 	REFUSED("--growth: expected without --event, since it counts page faults; got "
 		"both",
 		"--pid=1", "--growth", "--event=profile:hz:9");
-	REFUSED("--sort: expected 'size', 'count' or 'growth' with --event, whose hits "
-		"have nothing else; got 'peak'",
+	REFUSED("--sort: expected 'size', 'count' or 'growth' with --event, as nothing "
+		"else is measured; got 'peak'",
 		"--pid=1", "--event=profile:hz:9", "--sort=peak");
-	REFUSED("--kernel-stacks: expected with --event SPEC or --growth, which it is "
-		"about; there is none",
-		"--pid=1", "--kernel-stacks");
+	REFUSED("--kernel-stacks: needs --event SPEC or --growth", "--pid=1",
+		"--kernel-stacks");
 	REFUSED("--follow-forks: expected with --pid or a command; --event alone traces "
 		"every process anyway",
 		"--follow-forks", "--event=profile:hz:9");

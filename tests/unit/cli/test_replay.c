@@ -71,14 +71,17 @@ static void what_is_no_snapshot(void)
 	      "/proc/self/mem", "-o", out);
 	REQUIRE(!unlink(path));
 	temp_dir_write(&dir, "x", "");
-	snprintf(want, sizeof(want), "--replay %s is no snapshot of memtrace", path);
+	snprintf(want, sizeof(want),
+		 "--replay %s is not a memtrace snapshot (a file that --save wrote)",
+		 path);
 	FAILS(want, "--replay", path, "-o", out);
 	temp_dir_write(&dir, "x", "{\"schema\":\"memtrace-report\"}\n");
 	FAILS(want, "--replay", path, "-o", out);
 	/* Whichever of the two files it is. */
 	save(&dir, "y", false);
 	snprintf(good, sizeof(good), "%s/y", dir.path);
-	snprintf(want, sizeof(want), "--diff %s is no snapshot of memtrace", path);
+	snprintf(want, sizeof(want),
+		 "--diff %s is not a memtrace snapshot (a file that --save wrote)", path);
 	FAILS(want, "--diff", path, good, "-o", out);
 	FAILS(want, "--diff", good, path, "-o", out);
 	REQUIRE(!unlink(good));

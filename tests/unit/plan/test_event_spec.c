@@ -118,8 +118,8 @@ static void counters(void)
 
 static void kinds(void)
 {
-	refused("", "no kind of event");
-	refused(":", "no kind of event");
+	refused("", "not a kind of event");
+	refused(":", "not a kind of event");
 	refused("uprobes:a:b", "the nearest are uprobe, kprobe");
 	refused("trace\npoint:a:b", "'trace\\x0apoint'");
 	CHECK(event_is_in_file(EVENT_USDT));

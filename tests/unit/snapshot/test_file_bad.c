@@ -34,7 +34,8 @@ static void cut_anywhere(void)
 
 	for (size_t len = 0; len < file.len; len++)
 		REFUSED(file.data, len, ERROR_MALFORMED,
-			len < 8 ? "is no snapshot of memtrace" : "is cut short");
+			len < 8 ? "is not a memtrace snapshot (a file that --save wrote)"
+				: "is cut short");
 }
 
 static void any_bit_flipped(void)
@@ -68,8 +69,10 @@ static void something_behind_or_instead(void)
 	REFUSED(longer, file.len + 1, ERROR_MALFORMED,
 		"is damaged: something follows its end");
 	memset(text, 'x', sizeof(text));
-	REFUSED(text, sizeof(text), ERROR_MALFORMED, "is no snapshot of memtrace");
-	REFUSED("", 0, ERROR_MALFORMED, "is no snapshot of memtrace");
+	REFUSED(text, sizeof(text), ERROR_MALFORMED,
+		"is not a memtrace snapshot (a file that --save wrote)");
+	REFUSED("", 0, ERROR_MALFORMED,
+		"is not a memtrace snapshot (a file that --save wrote)");
 }
 
 /* The head's checksum is right, so the reader believes its version. */
@@ -197,14 +200,13 @@ static void wrong_tables(void)
 		char kind, width, count;
 		const char *message;
 	} cases[] = {
-		{8, UINT64_MAX, "address", 'i', 8, 1,
-		 "table heap does not have its size"},
+		{8, UINT64_MAX, "address", 'i', 8, 1, "table heap has a wrong size"},
 		{8, UINT64_MAX / 8 + 2, "address", 'i', 8, 1,
-		 "table heap does not have its size"},
-		{8, 2, "address", 'i', 8, 1, "table heap does not have its size"},
-		{8, 0, "address", 'i', 8, 1, "table heap does not have its size"},
-		{8, 1, "address", 'i', 8, 1, "table heap has impossible rows"},
-		{8, 8, "later", 'i', 1, 1, "table heap has impossible rows"},
+		 "table heap has a wrong size"},
+		{8, 2, "address", 'i', 8, 1, "table heap has a wrong size"},
+		{8, 0, "address", 'i', 8, 1, "table heap has a wrong size"},
+		{8, 1, "address", 'i', 8, 1, "table heap has a wrong number of rows"},
+		{8, 8, "later", 'i', 1, 1, "table heap has a wrong number of rows"},
 		{8, 1, "address", 'i', 4, 2, "column address of heap has another form"},
 		{8, 1, "address", 'f', 8, 1, "column address of heap has another form"},
 		{16, 1, "address", 'i', 8, 2, "column address of heap has another form"},
@@ -248,7 +250,7 @@ static void wrong_tables(void)
 	make_begin(&m);
 	add_table(&m, "run", 16, 2, "wall_ns", 'i', 8, 1);
 	add(&m, "0123456789abcdef", 16);
-	expect(&m, "is damaged: table run has impossible rows");
+	expect(&m, "is damaged: table run has a wrong number of rows");
 }
 
 /* A small file with much content, or one that claims it: no memory is allocated for
@@ -279,11 +281,11 @@ static void bombs_are_defused(void)
 	memcpy(m.file.data + 20, &packed, sizeof(packed));
 	getrusage(RUSAGE_SELF, &before);
 	REFUSED(m.file.data, m.file.len, ERROR_MALFORMED,
-		"is damaged: a chunk has an impossible size");
+		"is damaged: a chunk has a wrong size");
 	content = UINT32_MAX;
 	memcpy(m.file.data + 16, &content, sizeof(content));
 	REFUSED(m.file.data, m.file.len, ERROR_MALFORMED,
-		"is damaged: a chunk has an impossible size");
+		"is damaged: a chunk has a wrong size");
 	bytes_deinit(&m.file);
 
 	/* No memory for data that is only claimed to follow. */
@@ -345,12 +347,12 @@ SPOIL(module_path, snap->processes.data[1].modules.data[0].path =
 static void what_does_not_fit(void)
 {
 	static const struct wrong wrongs[] = {
-		{block_stack, "a block is of no stack"},
-		{block_process, "a block is of no process"},
+		{block_stack, "a block has an invalid stack"},
+		{block_process, "a block has an invalid process"},
 		{stack_frames, "a stack has frames that are not there"},
 		{stack_gap, "a stack lacks frames where it has none"},
 		{stack_frames_far, "a stack has frames that are not there"},
-		{stack_process, "a stack is of no process"},
+		{stack_process, "a stack has an invalid process"},
 		{stack_end, "a stack has no known end"},
 		{sampling, "one allocation in 0 was sampled"},
 		{pid, "a process has a negative number"},
@@ -358,13 +360,13 @@ static void what_does_not_fit(void)
 		{lifetimes, "it does not have the traffic of each stack"},
 		{path_sizes, "it does not have the traffic of each stack"},
 		{trends, "it does not have the trend of each stack"},
-		{slope, "a trend is no number"},
-		{fit, "a trend is no number"},
-		{estimate, "an estimate is no number"},
-		{negative, "an estimate is no number"},
+		{slope, "a trend is not a number"},
+		{fit, "a trend is not a number"},
+		{estimate, "an estimate is not a number"},
+		{negative, "an estimate is not a number"},
 		{allocator, "an allocator has no name"},
-		{thread, "a thread is of no process"},
-		{name_process, "a name is of no process"},
+		{thread, "a thread has an invalid process"},
+		{name_process, "a name has an invalid process"},
 		{name_order, "names are not in order"},
 		{name_text, "a name has no text"},
 		{name_lines, "a name has lines that are not there"},

@@ -167,13 +167,13 @@ static void dwz(void)
 	 * opened. */
 	SHELL("mv common.debug hidden && mkfifo common.debug");
 	check_missing(&resources,
-		      "the supplementary file (dwz) of its debug info is not here");
+		      "the supplementary file (dwz) of its debug info was not found");
 	/* Another file with that name is refused. */
 	SHELL("rm common.debug && cp x x.kept && cp y y.kept && "
 	      "gcc -gdwarf-4 -O1 " TARGETS "inlines.c -o a && cp a b && "
 	      "dwz -m common.debug a b");
 	check_missing(&resources,
-		      "the supplementary file (dwz) of its debug info is not here");
+		      "the supplementary file (dwz) of its debug info was not found");
 }
 
 /* Symbols only: the symbol table that Fedora keeps in stripped files. */

@@ -310,7 +310,7 @@ static void very_many_processes(void)
 	/* Processes that ended while they were closed have no symbols. */
 	CHECK_INT(count_named(symbolizers), OPEN);
 	CHECK_INT(warnings, 1);
-	CHECK_CONTAINS(warned, "more processes have ended");
+	CHECK_CONTAINS(warned, "more processes have exited");
 	CHECK(!symbolizers[0]->ops->mappings_changed(symbolizers[0]));
 	for (size_t i = 0; i < MANY; i++) {
 		symbolizer_destroy(symbolizers[i]);
