@@ -226,9 +226,9 @@ struct error *uprobe_event_private(const struct attach_probe *probe)
 {
 	return error_create(ERROR_UNSUPPORTED,
 			    "cannot probe %s in %s for one process alone, as its first "
-			    "thread has ended, nor for all, as the name comes from a "
-			    "debug file that the process may have made: install debug "
-			    "symbols below /usr/lib/debug",
+			    "thread has ended, nor for all, as the place comes from a "
+			    "debug file or a note that the process may have made: "
+			    "install debug symbols below /usr/lib/debug",
 			    probe->function, probe->module);
 }
 

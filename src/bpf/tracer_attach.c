@@ -106,7 +106,7 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 	ret[0] = (struct attach_probe){
 		.path = target_file_link(object->allocator.file),
 		.module = object->allocator.module_path,
-		.is_private = object->allocator.has_targets_names,
+		.is_private = object->allocator.has_targets_names || site->is_private,
 		.function = site->function->name,
 		.file = file,
 		.offset = site->entry_offset,

@@ -99,6 +99,13 @@ struct insn {
 /* Decode the instruction at code[0]. Reads only the `size` bytes of `code`. */
 void insn_decode(const uint8_t *code, size_t size, struct insn *ret);
 
+#define INSN_NOT_DECODED SIZE_MAX
+
+/* Decode from code[0] on: the first offset, not before `at`, where an instruction begins.
+ * It is `at` when one begins there. INSN_NOT_DECODED: an instruction before is unknown.
+ */
+size_t insn_decode_to(const uint8_t *code, size_t size, size_t at);
+
 /* The first offset at or after `at` where no nop begins; at most `size` if `at` is. */
 size_t insn_skip_nops(const uint8_t *code, size_t size, size_t at);
 

@@ -2,15 +2,18 @@
 #include "plan/event.h"
 
 #include <elf.h>
-#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/decode.h"
+#include "plan/site_text.h"
 #include "plan/start.h"
+#include "plan/usdt_site.h"
 #include "target/debug_file.h"
 #include "target/elf.h"
+#include "target/file_names.h"
 #include "target/usdt.h"
 #include "util/cleanup.h"
 #include "util/nearest.h"
@@ -88,102 +91,103 @@ static struct error *find_file(const struct event_spec *spec, const struct proc 
 
 /* --- the place in it -------------------------------------------------------------- */
 
-static struct error *no_such_function(const struct event_spec *spec,
-				      struct elf_file *file, const char *module_path)
+/* No function with a USDT probe or a probe inside is longer. */
+#define CODE_MAX (1u << 20)
+
+/* Where the places of one event are looked for. */
+struct search {
+	const struct event_spec *spec;
+	const struct event_options *options;
+	struct target_file *from;
+	struct elf_file *file;
+	struct site_target target;
+	struct file_names names; /* of `from` */
+	struct text_file text;
+};
+
+static struct error *no_such_function(const struct search *s)
 {
 	_cleanup_(strbuf_deinit) struct strbuf near = {0};
-	struct nearest nearest = {.wanted = spec->name};
-	struct error *err = elf_file_offer_functions(file, &nearest);
+	struct nearest nearest = {.wanted = s->spec->name};
+	struct error *err = elf_file_offer_functions(s->file, &nearest);
 
 	if (err)
 		return err;
 	nearest_append(&nearest, &near);
 	if (near.failed)
 		return error_no_memory();
-	return error_create(ERROR_NOT_FOUND, "%s has no function %s%s", module_path,
-			    spec->name, strbuf_text(&near));
+	return error_create(ERROR_NOT_FOUND, "%s has no function %s%s",
+			    target_file_name(s->from), s->spec->name, strbuf_text(&near));
 }
 
-/* Is `offset` where an instruction of the function begins? */
-static bool is_boundary(struct elf_file *file, const struct elf_symbol *symbol,
-			uint64_t offset)
+/* The place is not probed, because ... */
+static struct error *refuse(const struct search *s, enum error_code code, const char *why)
 {
-	uint64_t at = 0;
+	char offset[24] = "";
 
-	while (at < offset) {
-		unsigned char code[INSN_LENGTH_MAX];
-		size_t size =
-			elf_file_read(file, symbol->file_offset + at, code, sizeof(code));
-		struct insn insn;
-
-		insn_decode(code, size, &insn);
-		if (!insn.length)
-			return false;
-		at += insn.length;
-	}
-	return at == offset;
+	if (s->spec->offset)
+		snprintf(offset, sizeof(offset), "+%" PRIu64, s->spec->offset);
+	return error_create(code, "%s%s of %s is not probed: %s", s->spec->name, offset,
+			    target_file_name(s->from), why);
 }
 
-static bool is_probed(struct elf_file *file, uint64_t offset)
+/* Check the instructions of the function that lead to the place, and the one there. */
+static struct error *check_code(const struct search *s, const struct elf_symbol *symbol)
 {
-	unsigned char code[INSN_LENGTH_MAX];
-	size_t size = elf_file_read(file, offset, code, sizeof(code));
+	size_t at = (size_t)s->spec->offset, size = at + INSN_LENGTH_MAX;
+	_cleanup_(freep) uint8_t *code = NULL;
+	const char *why;
 	struct insn insn;
 
-	insn_decode(code, size, &insn);
-	return size && !insn.no_probe;
+	if (s->spec->offset > CODE_MAX)
+		return refuse(s, ERROR_UNSUPPORTED, "too much code is before it");
+	code = malloc(size);
+	if (!code)
+		return error_no_memory();
+	size = elf_file_read(s->file, symbol->file_offset, code, size);
+	if (size <= at || insn_decode_to(code, size, at) != at ||
+	    !start_reaches(s->from, symbol->address, symbol->address + at))
+		return refuse(s, ERROR_UNSUPPORTED,
+			      "it is not known to be the beginning of an instruction of "
+			      "the function, and a probe elsewhere would destroy the "
+			      "code");
+	insn_decode(code + at, size - at, &insn);
+	if (insn.no_probe)
+		return refuse(s, ERROR_UNSUPPORTED,
+			      "the kernel takes no probe on the instruction there");
+	if (insn.length)
+		size = at + insn.length;
+	why = site_text_doubt(&s->target, &s->text, symbol->file_offset, code, size);
+	return why ? refuse(s, ERROR_UNSAFE, why) : NULL;
 }
 
-static struct error *find_function(const struct event_spec *spec, struct elf_file *file,
-				   const struct target_file *from, struct event_site *ret)
+static struct error *find_function(const struct search *s, struct event_site *ret)
 {
-	const char *module_path = target_file_name(from), *why;
-	const char *const names[] = {spec->name};
+	const char *const names[] = {s->spec->name};
 	struct elf_symbol symbol = {0};
-	struct error *err = elf_file_find_functions(file, names, 1, &symbol);
+	struct error *err = elf_file_find_functions(s->file, names, 1, &symbol);
+	const char *why;
 
 	if (err)
 		return err;
 	if (!symbol.name)
-		return no_such_function(spec, file, module_path);
+		return no_such_function(s);
 	if (symbol.type == STT_GNU_IFUNC)
 		return error_create(ERROR_UNSUPPORTED,
 				    "%s of %s is an indirect function: its symbol is the "
 				    "code that chooses one",
-				    spec->name, module_path);
-	why = start_doubt_in(from, &symbol);
+				    s->spec->name, target_file_name(s->from));
+	why = start_doubt_in(s->from, &symbol);
 	if (why)
-		return error_create(ERROR_UNSUPPORTED, "%s of %s is not probed: %s",
-				    spec->name, module_path, why);
-	if (symbol.size_bytes && spec->offset >= symbol.size_bytes)
-		return error_create(
-			ERROR_NOT_FOUND, "%s of %s has %lu bytes: +%lu is behind its end",
-			spec->name, module_path, (unsigned long)symbol.size_bytes,
-			(unsigned long)spec->offset);
-	if (!is_boundary(file, &symbol, spec->offset))
-		return error_create(ERROR_UNSUPPORTED,
-				    "%s+%lu of %s is not known to be the beginning of an "
-				    "instruction: a probe there would destroy the code",
-				    spec->name, (unsigned long)spec->offset, module_path);
-	if (!is_probed(file, symbol.file_offset + spec->offset))
-		return error_create(ERROR_UNSUPPORTED,
-				    "the kernel takes no probe on the instruction at "
-				    "%s+%lu of %s",
-				    spec->name, (unsigned long)spec->offset, module_path);
-	ret->offset = symbol.file_offset + spec->offset;
-	return NULL;
-}
-
-static struct error *no_such_probe(const struct event_spec *spec,
-				   const struct nearest *nearest, const char *module_path)
-{
-	_cleanup_(strbuf_deinit) struct strbuf near = {0};
-
-	nearest_append(nearest, &near);
-	if (near.failed)
-		return error_no_memory();
-	return error_create(ERROR_NOT_FOUND, "%s has no USDT probe %s:%s%s", module_path,
-			    spec->group, spec->name, strbuf_text(&near));
+		return refuse(s, ERROR_UNSUPPORTED, why);
+	if (symbol.size_bytes && s->spec->offset >= symbol.size_bytes)
+		return error_create(ERROR_NOT_FOUND,
+				    "%s of %s has %" PRIu64 " bytes: +%" PRIu64
+				    " is behind its end",
+				    s->spec->name, target_file_name(s->from),
+				    symbol.size_bytes, s->spec->offset);
+	ret->offset = symbol.file_offset + s->spec->offset;
+	return check_code(s, &symbol);
 }
 
 static bool push(struct event_sites *sites, const struct event_site *site,
@@ -198,32 +202,87 @@ static bool push(struct event_sites *sites, const struct event_site *site,
 	return false;
 }
 
-static struct error *find_usdt(const struct event_spec *spec, struct elf_file *file,
-			       struct target_file *from, struct event_sites *ret)
+static struct error *add_function(struct search *s, const struct proc *proc,
+				  struct event_sites *ret)
+{
+	int root_fd = proc && !s->options->is_shared ? proc_root_fd(proc) : -1;
+	struct debug_file debug = {0};
+	struct event_site site = {0};
+	struct error *err;
+
+	if (!debug_file_is_needless(s->file))
+		error_destroy(debug_file_find(s->file, root_fd, target_file_name(s->from),
+					      &debug));
+	site.is_private = debug.is_targets;
+	free(debug.path);
+	err = find_function(s, &site);
+	return err || push(ret, &site, s->from) ? err : error_no_memory();
+}
+
+/* --- USDT probes -------------------------------------------------------------------- */
+
+static struct error *no_such_probe(const struct search *s, const struct nearest *nearest)
+{
+	_cleanup_(strbuf_deinit) struct strbuf near = {0};
+
+	nearest_append(nearest, &near);
+	if (near.failed)
+		return error_no_memory();
+	return error_create(ERROR_NOT_FOUND, "%s has no USDT probe %s:%s%s",
+			    target_file_name(s->from), s->spec->group, s->spec->name,
+			    strbuf_text(&near));
+}
+
+static struct error *add_usdt(const struct search *s, struct usdt_file *usdt,
+			      const struct usdt_place *place, struct event_sites *ret)
+{
+	_cleanup_(usdt_code_deinit) struct usdt_code code = {0};
+	const char *why = usdt_file_check(usdt, place, s->options->is_shared, &code);
+	const struct event_site site = {
+		.offset = place->file_offset,
+		.ref_ctr = place->semaphore,
+		.is_private = !code.is_proven,
+	};
+	enum error_code kind = ERROR_UNSUPPORTED;
+
+	if (!why) {
+		kind = ERROR_UNSAFE;
+		why = site_text_doubt(&s->target, &s->text, code.file_offset, code.bytes,
+				      code.size);
+	}
+	if (why)
+		return error_create(
+			kind, "the USDT probe %s:%s at %#" PRIx64 " of %s is not set: %s",
+			s->spec->group, s->spec->name, place->address,
+			target_file_name(s->from), why);
+	return push(ret, &site, s->from) ? NULL : error_no_memory();
+}
+
+static struct error *find_usdt(const struct search *s, struct event_sites *ret)
 {
 	_cleanup_(freep) char *both = NULL;
+	_cleanup_(usdt_file_close) struct usdt_file usdt = {.image = {.fd = -1}};
 	struct usdt_places places = {0};
 	struct nearest nearest = {0};
 	struct error *err;
 
-	if (asprintf(&both, "%s:%s", spec->group, spec->name) < 0) {
+	if (asprintf(&both, "%s:%s", s->spec->group, s->spec->name) < 0) {
 		both = NULL;
 		return error_no_memory();
 	}
 	nearest.wanted = both;
-	err = usdt_find(file, spec->group, spec->name, &nearest, &places);
+	err = usdt_find(s->file, s->spec->group, s->spec->name, &nearest, &places);
 	if (!err && !places.list.len)
-		err = no_such_probe(spec, &nearest, target_file_name(from));
-	vec_foreach (place, &places.list) {
-		const struct event_site site = {.offset = place->file_offset,
-						.ref_ctr = place->semaphore};
-
-		if (!err && !push(ret, &site, from))
-			err = error_no_memory();
-	}
+		err = no_such_probe(s, &nearest);
+	if (!err)
+		usdt_file_open(s->from, &usdt);
+	for (size_t i = 0; i < places.list.len && !err; i++)
+		err = add_usdt(s, &usdt, &places.list.data[i], ret);
 	vec_deinit(&places.list);
 	return err;
 }
+
+/* --- an event ----------------------------------------------------------------------- */
 
 struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
 			       const struct proc_maps *maps,
@@ -232,8 +291,6 @@ struct error *event_sites_find(const struct event_spec *spec, const struct proc 
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	_cleanup_(target_file_releasep) struct target_file *from = NULL;
-	struct debug_file debug = {0};
-	struct event_site site = {0};
 	struct error *err = find_file(spec, proc, maps, &from);
 
 	if (!err && !proc)
@@ -242,18 +299,23 @@ struct error *event_sites_find(const struct event_spec *spec, const struct proc 
 		err = elf_file_open_target(from, &file);
 	if (err)
 		return err;
-	if (spec->kind == EVENT_USDT)
-		return find_usdt(spec, file, from, ret);
-	if (!debug_file_is_needless(file))
-		error_destroy(debug_file_find(
-			file, proc && !options->is_shared ? proc_root_fd(proc) : -1,
-			target_file_name(from), &debug));
-	site.is_private = debug.is_targets;
-	free(debug.path);
-	err = find_function(spec, file, from, &site);
-	if (!err && !push(ret, &site, from))
-		err = error_no_memory();
-	return err;
+
+	struct search search = {
+		.spec = spec,
+		.options = options,
+		.from = from,
+		.file = file,
+		.target = {.proc = proc, .maps = maps},
+	};
+
+	search.text.names = &search.names;
+	if (!target_file_names(from, &search.names) && proc)
+		return error_create(ERROR_UNSUPPORTED,
+				    "%s: the kernel does not say which mappings are of "
+				    "this file",
+				    target_file_name(from));
+	return spec->kind == EVENT_USDT ? find_usdt(&search, ret)
+					: add_function(&search, proc, ret);
 }
 
 void event_sites_deinit(struct event_sites *sites)

@@ -59,8 +59,8 @@ struct event_site {
 	struct target_file *file; /* held */
 	uint64_t offset;          /* file offset, bytes */
 	uint64_t ref_ctr; /* file offset of the semaphore of a USDT probe, 0: none */
-	bool is_private; /* as in struct attach_probe: found by a debug file of the target
-			  */
+	bool is_private;  /* as in struct attach_probe: by a debug file of the target, or
+			     by  a note alone */
 };
 
 struct event_options {
@@ -79,9 +79,11 @@ struct event_sites {
  * that the process has mapped, up to a dot; a path is one in its mount namespace. `proc`
  * NULL: the file is in ours, and a name has to be a path. A place inside a function is
  * taken only where decoding the function from its first byte leads to the beginning of an
- * instruction: any other probe would destroy the target's code. ERROR_NOT_FOUND: there is
- * no such file, or it has no such function or USDT probe; then the message has the
- * nearest names.
+ * instruction: any other probe would destroy the target's code. A place of a USDT probe
+ * must pass usdt_file_check(). ERROR_NOT_FOUND: there is no such file, or it has no such
+ * function or USDT probe; then the message has the nearest names. ERROR_UNSAFE: the code
+ * in the memory of the process is not that of the file. ERROR_UNSUPPORTED: one of the
+ * places cannot be probed.
  */
 struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
 			       const struct proc_maps *maps,

@@ -8,6 +8,7 @@
 #include "plan/decode.h"
 #include "plan/plan_cache.h"
 #include "plan/site.h"
+#include "plan/usdt_site.h"
 #include "target/elf.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
@@ -91,23 +92,47 @@ static bool is_unwanted(const struct alloc_function *function,
 	       strcmp(function->name, options->function);
 }
 
+/* What an analysis of one file looks at. All borrowed. */
+struct analysis {
+	struct plan_object *object;
+	struct elf_file *file;
+	const struct plan_options *options;
+	const struct site_target *on;
+	struct site_code *code;
+	struct usdt_file usdt; /* read with the first static probe */
+	bool has_usdt;
+};
+
+/* What the notes say is not proven: in the middle of an instruction a probe would destroy
+ * the code. */
+static const char *check_told(struct analysis *a, const struct usdt_place *told,
+			      struct plan_site *site)
+{
+	const struct text_file text = site_text_file(&a->object->allocator);
+	_cleanup_(usdt_code_deinit) struct usdt_code code = {0};
+	const char *why;
+
+	if (!a->has_usdt)
+		usdt_file_open(a->object->allocator.file, &a->usdt);
+	a->has_usdt = true;
+	why = usdt_file_check(&a->usdt, told, a->options->is_shared, &code);
+	site->is_private = !code.is_proven;
+	return why ? why
+		   : site_text_doubt(a->on, &text, code.file_offset, code.bytes,
+				     code.size);
+}
+
 /* The place of a static probe; why it cannot have one of ours, or NULL. */
-static const char *place_told(struct elf_file *file,
-			      const struct allocator_function *found,
+static const char *place_told(struct analysis *a, const struct allocator_function *found,
 			      struct plan_site *site)
 {
 	const struct usdt_place *told = &found->told;
 	bool allocates = found->function->effect == EFFECT_ALLOC_TOLD;
 	size_t used = allocates ? USDT_ARGS : 1, needed = allocates ? 2 : 1;
-	unsigned char code[INSN_LENGTH_MAX];
-	struct insn insn;
+	const char *why = check_told(a, told, site);
 
-	/* What the notes say is not proven: in the middle of an instruction a probe would
-	 * destroy the code. */
-	insn_decode(code, elf_file_read(file, told->file_offset, code, sizeof(code)),
-		    &insn);
-	if (insn.kind != INSN_NOP || insn.no_probe)
-		return "there is no nop";
+	if (why)
+		return why;
 	for (size_t i = 0; i < used; i++) {
 		if (told->args[i].kind == USDT_ARG_UNKNOWN)
 			return "an argument is where a probe cannot read it";
@@ -123,13 +148,13 @@ static const char *place_told(struct elf_file *file,
 	return NULL;
 }
 
-static struct error *add_told(struct plan_object *object, struct elf_file *file,
-			      const struct allocator_function *found)
+static struct error *add_told(struct analysis *a, const struct allocator_function *found)
 {
+	struct plan_object *object = a->object;
 	/* A linker that folds functions leaves the notes of each of them. */
 	const struct plan_site *other = site_at(object, found->symbol.address);
 	struct plan_site site = {.function = found->function};
-	const char *why = other ? NULL : place_told(file, found, &site);
+	const char *why = other ? NULL : place_told(a, found, &site);
 
 	if (other)
 		return skip(object, PLAN_SKIP_SAME, found->function, other->function,
@@ -139,11 +164,11 @@ static struct error *add_told(struct plan_object *object, struct elf_file *file,
 	return vec_push(&object->sites, site) ? NULL : error_no_memory();
 }
 
-static struct error *add_function(struct plan_object *object, struct elf_file *file,
-				  const struct allocator_function *found,
-				  const struct plan_options *options,
-				  struct site_code *code)
+static struct error *add_function(struct analysis *a,
+				  const struct allocator_function *found)
 {
+	struct plan_object *object = a->object;
+	const struct plan_options *options = a->options;
 	const struct alloc_function *function = found->function;
 	bool unwanted = is_unwanted(function, options);
 	const struct plan_site *other;
@@ -152,7 +177,7 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 	if (function->mapping && !options->mappings)
 		return NULL;
 	if (function->effect == EFFECT_ALLOC_TOLD || function->effect == EFFECT_FREE_TOLD)
-		return add_told(object, file, found);
+		return add_told(a, found);
 	if (unwanted && function->effect != EFFECT_REALLOC)
 		return skip(object, PLAN_SKIP_UNWANTED, function, NULL, NULL);
 	if (found->symbol.type == STT_GNU_IFUNC)
@@ -160,7 +185,7 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 	other = site_at(object, found->symbol.address);
 	if (other)
 		return skip(object, PLAN_SKIP_SAME, function, other->function, NULL);
-	target = options->function ? NULL : jump_target(object, file, found);
+	target = options->function ? NULL : jump_target(object, a->file, found);
 	if (target)
 		return skip(object, PLAN_SKIP_JUMP, function, target->function, NULL);
 
@@ -169,7 +194,7 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 		.wants_return = plan_wants_return(function, options->mappings),
 		.unrecorded = unwanted,
 	};
-	if (!site_place(code, found, &site))
+	if (!site_place(a->code, found, &site))
 		return skip(object, PLAN_SKIP_REFUSED, function, NULL, site.reason);
 	if (vec_push(&object->sites, site))
 		return NULL;
@@ -187,6 +212,8 @@ static struct error *analyze(struct plan_object *object, struct elf_file *file,
 					 .no_return_probes = options->no_return_probes};
 	_cleanup_(site_code_closep) struct site_code *code = NULL;
 	struct error *err = site_code_open(file, &object->allocator, on, &how, &code);
+	struct analysis a = {object, file, options, on, code, {.image = {.fd = -1}},
+			     false};
 
 	/* A function named by options.function comes before its aliases. */
 	for (int pass = options->function ? 0 : 1; pass < 2 && !err; pass++) {
@@ -196,11 +223,12 @@ static struct error *analyze(struct plan_object *object, struct elf_file *file,
 
 			if (named != (pass == 0))
 				continue;
-			err = add_function(object, file, found, options, code);
+			err = add_function(&a, found);
 			if (err)
 				break;
 		}
 	}
+	usdt_file_close(&a.usdt);
 	return err;
 }
 
@@ -344,12 +372,13 @@ static struct error *no_such_function(const struct plan *plan, const char *name)
 			    strbuf_text(&list));
 }
 
-/* A function that is left out because a return probe in it is not safe. */
+/* A function that is left out because a probe in it is not safe. */
 static struct error *check_refused(const struct plan *plan)
 {
 	vec_foreach (object, &plan->objects)
 		vec_foreach (s, &object->skipped)
-			if (s->reason && s->reason == plan->refusal)
+			if (s->reason && (s->reason == plan->refusal ||
+					  !strcmp(s->reason, SITE_CHANGED)))
 				return error_create(ERROR_UNSAFE,
 						    "%s: %s cannot be probed: %s",
 						    object->allocator.module_path,

@@ -91,6 +91,8 @@ struct plan_site {
 	 * is then unused. */
 	uint64_t ref_ctr;
 	struct usdt_arg told[USDT_ARGS];
+	bool is_private; /* of a static probe: as usdt_code.is_proven says, the process
+			    may have chosen the place */
 	/* Sites inside the function that can replace both probes; file offsets are
 	 * site.offset + delta. If it is empty or cannot be used, the two probes are
 	 * used. */
@@ -153,7 +155,8 @@ struct plan {
  * probes too, so that an munmap inside a free is known to be nested. Errors: as for
  * allocators_find(); ERROR_NOT_FOUND: no object has options.function;
  * ERROR_UNSUPPORTED: none of the allocating or none of the freeing functions can be
- * probed; ERROR_UNSAFE: the same, because of options.refuse_returns().
+ * probed; ERROR_UNSAFE: the same, because of options.refuse_returns(),
+ * or because the process has changed the functions' code in its memory.
  */
 struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 			 const struct plan_options *options, struct plan **ret)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/decode.h"
 #include "plan/place.h"
 
 /* Bound on a function's size, bytes: the file may claim any size. */
@@ -99,22 +100,38 @@ static const char *why_not(const struct site_file *file,
 			       code, (size_t)size);
 }
 
-/* The first instruction, if the kernel accepts a probe there. */
-static bool place_first(struct elf_file *file, const struct elf_symbol *symbol,
-			struct place *ret)
+/* Is the first instruction in memory the one of the file? */
+static const char *doubt_first(const struct site_file *file,
+			       const struct elf_symbol *symbol, const uint8_t *code,
+			       size_t size)
+{
+	const struct text_file text = site_text_file(file->allocator);
+	struct insn insn;
+
+	insn_decode(code, size, &insn);
+	return site_text_doubt(file->target, &text, symbol->file_offset, code,
+			       insn.length ? insn.length : size);
+}
+
+/* The first instruction. Returns why no breakpoint may be there, or NULL. */
+static const char *place_first(const struct site_file *file,
+			       const struct elf_symbol *symbol, struct place *ret)
 {
 	const struct place_request nothing_emulated = {.emulated = 0};
 	/* A nop is assumed if the code cannot be read. */
 	uint8_t code[CODE_BEHIND] = {0x90};
 	size_t size = 0;
+	const char *why = NULL;
 
 #if defined(__x86_64__)
-	size = elf_file_read(file, symbol->file_offset, code, sizeof(code));
+	size = elf_file_read(file->elf, symbol->file_offset, code, sizeof(code));
+	if (size)
+		why = doubt_first(file, symbol, code, size);
 #else
-	(void)file;
-	(void)symbol;
+	(void)doubt_first;
 #endif
-	return place_choose(code, size ? size : 1, &nothing_emulated, ret);
+	return place_choose(code, size ? size : 1, &nothing_emulated, ret) ? why
+									   : ret->reason;
 }
 
 bool site_place_entry(const struct site_file *file,
@@ -125,7 +142,7 @@ bool site_place_entry(const struct site_file *file,
 	const struct place_request request = request_of(file, site);
 	struct place place, best;
 	const char *why = SITE_FIRST;
-	bool first = place_first(file->elf, symbol, &place);
+	const char *refused = place_first(file, symbol, &place);
 
 	if (code && request.emulated &&
 	    place_choose(code, (size_t)symbol->size_bytes, &request, &best)) {
@@ -133,8 +150,8 @@ bool site_place_entry(const struct site_file *file,
 		if (!why)
 			place = best;
 	}
-	if (why && !first) {
-		site->reason = place.reason;
+	if (refused && (why || !last_delta(site, &place))) {
+		site->reason = refused;
 		return false;
 	}
 

@@ -18,78 +18,118 @@ static bool is_ours(const struct site_target *target, uint64_t file_offset)
 	return false;
 }
 
-/* Does an instruction begin at code[at], if one begins at code[0]? */
-static bool is_boundary(const uint8_t *code, size_t size, size_t at)
-{
-	size_t offset = 0;
-	struct insn insn = {.length = 1};
+/* --- one mapping -------------------------------------------------------------------- */
 
-	while (offset < at && insn.length) {
-		insn_decode(code + offset, size - offset, &insn);
-		offset += insn.length;
-	}
-	return offset == at;
-}
+/* Code of the file, and how it is in the memory of the target. */
+struct text {
+	const struct site_target *target;
+	uint64_t file_offset;
+	const uint8_t *code;
+	size_t size;
+};
+
+/* Why the code cannot be trusted when code[at] is `byte` in memory; NULL: it can be. */
+typedef const char *(*judge_fn)(const struct text *text, size_t at, uint8_t byte);
 
 /*
  * May the byte in memory differ from the file? Yes, if it is a breakpoint of ours, or
  * another tracer's at the first byte of an instruction: it executes the file's
  * instruction.
  */
-static const char *judge_byte(const struct site_target *target, uint64_t file_offset,
-			      const uint8_t *code, size_t size, size_t at, uint8_t byte)
+static const char *judge_inside(const struct text *t, size_t at, uint8_t byte)
 {
 	if (byte != TRAP)
 		return SITE_FIRST ": text in memory differs from the file";
-	if (is_ours(target, file_offset + at))
+	if (is_ours(t->target, t->file_offset + at))
 		return NULL;
-	if (!is_boundary(code, size, at))
+	if (insn_decode_to(t->code, t->size, at) != at)
 		return SITE_FIRST ": a breakpoint is in the middle of an instruction";
-	return proc_is_debugged(target->proc) ? SITE_FIRST
+	return proc_is_debugged(t->target->proc) ? SITE_FIRST
 		       ": a debugger may have breakpoints there"
-					      : NULL;
+						 : NULL;
 }
 
-/* Compare the bytes at `address` in the target with `code`, at `file_offset` of the
- * file. Returns NULL if they are the same, or why they are not accepted. */
-static const char *compare_at(const struct site_target *target, uint64_t address,
-			      uint64_t file_offset, const uint8_t *code, size_t size)
+/* Any breakpoint is allowed where an instruction begins. */
+static const char *judge_any(const struct text *t, size_t at, uint8_t byte)
+{
+	return byte == TRAP && insn_decode_to(t->code, t->size, at) == at ? NULL
+									  : SITE_CHANGED;
+}
+
+static const char unreadable[] = SITE_FIRST ": text in memory cannot be read";
+static const char unmapped[] = SITE_FIRST ": text is not mapped";
+
+/* Compare code[from] up to code[to], which is at `address` of the target. */
+static const char *compare_at(const struct text *t, uint64_t address, size_t from,
+			      size_t to, judge_fn judge)
 {
 	uint8_t memory[4096];
 	const char *why = NULL;
 
-	for (size_t i = 0; i < size && !why; i++) {
-		size_t at = i % sizeof(memory), left = size - i;
+	for (size_t i = from; i < to && !why; i++) {
+		size_t at = (i - from) % sizeof(memory), left = to - i;
 
-		if (!at && !living_read(target->proc->pid, address + i, memory,
-					left < sizeof(memory) ? left : sizeof(memory)))
-			return SITE_FIRST ": text in memory cannot be read";
-		if (memory[at] != code[i])
-			why = judge_byte(target, file_offset, code, size, i, memory[at]);
+		if (!at &&
+		    !living_read(t->target->proc->pid, address + (i - from), memory,
+				 left < sizeof(memory) ? left : sizeof(memory)))
+			return unreadable;
+		if (memory[at] != t->code[i])
+			why = judge(t, i, memory[at]);
 	}
 	return why;
 }
 
-static const char *compare(const struct site_target *target,
-			   const struct allocator *allocator, uint64_t file_offset,
-			   const uint8_t *code, size_t size)
-{
-	const char *why = SITE_FIRST ": text is not mapped";
+/* --- all mappings ------------------------------------------------------------------- */
 
-	if (target->unmapped)
-		return NULL;
-	if (!target->proc)
-		return SITE_FIRST ": no text in memory to compare with";
-	vec_foreach (m, &target->maps->mappings) {
-		if (!m->executable || m->start < allocator->text_start ||
-		    m->start >= allocator->text_end ||
-		    strcmp(m->path, allocator->module_path) != 0 ||
-		    file_offset < m->file_offset ||
-		    file_offset - m->file_offset > m->end - m->start ||
-		    size > m->end - m->start - (file_offset - m->file_offset))
+struct text_file site_text_file(const struct allocator *allocator)
+{
+	return (struct text_file){
+		.path = allocator->module_path,
+		.start = allocator->text_start,
+		.end = allocator->text_end,
+	};
+}
+
+static bool is_of(const struct text_file *file, const struct proc_mapping *m)
+{
+	const struct file_name name = file_name_of(m);
+
+	if (!m->executable)
+		return false;
+	if (file->names)
+		return m->inode && file_names_have(file->names, &name);
+	return m->start >= file->start && m->start < file->end &&
+	       !strcmp(m->path, file->path);
+}
+
+static const char *compare_in(const struct text *t, const struct proc_mapping *m,
+			      judge_fn judge)
+{
+	uint64_t end = m->file_offset + (m->end - m->start), from = t->file_offset,
+		 to = from + t->size;
+
+	if (from < m->file_offset)
+		from = m->file_offset;
+	if (to > end)
+		to = end;
+	if (from >= to)
+		return unmapped;
+	return compare_at(t, m->start + (from - m->file_offset),
+			  (size_t)(from - t->file_offset), (size_t)(to - t->file_offset),
+			  judge);
+}
+
+static const char *compare(const struct text *t, const struct text_file *file,
+			   judge_fn judge)
+{
+	const char *why = unmapped;
+
+	vec_foreach (m, &t->target->maps->mappings) {
+		const char *here = is_of(file, m) ? compare_in(t, m, judge) : unmapped;
+
+		if (here == unmapped)
 			continue;
-		why = compare_at(target, m->start + (file_offset - m->file_offset),
-				 file_offset, code, size);
+		why = here;
 		if (why)
 			break;
 	}
@@ -110,9 +150,33 @@ const char *site_text_check(const struct site_target *target,
 			    const struct allocator *allocator, uint64_t file_offset,
 			    const uint8_t *code, size_t size)
 {
-	const char *why = compare(target, allocator, file_offset, code, size);
+	const struct text text = {target, file_offset, code, size};
+	const struct text_file file = site_text_file(allocator);
 	const struct site_range range = {file_offset, size};
+	const char *why = NULL;
 
+	if (!target->unmapped)
+		why = target->proc ? compare(&text, &file, judge_inside)
+				   : SITE_FIRST ": no text in memory to compare with";
+	if (target->checks)
+		note(target->checks, &range, !why);
+	return why;
+}
+
+const char *site_text_doubt(const struct site_target *target,
+			    const struct text_file *file, uint64_t file_offset,
+			    const uint8_t *code, size_t size)
+{
+	const struct text text = {target, file_offset, code, size};
+	const struct site_range range = {file_offset, size};
+	const char *why = NULL;
+
+	if (target->proc && !target->unmapped)
+		why = compare(&text, file, judge_any);
+	if (why == unmapped)
+		why = NULL;
+	if (why == unreadable)
+		why = "its code in memory cannot be read";
 	if (target->checks)
 		note(target->checks, &range, !why);
 	return why;

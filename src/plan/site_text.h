@@ -9,6 +9,7 @@
 
 #include "plan/plan.h"
 #include "target/allocator.h"
+#include "target/file_names.h"
 #include "target/proc.h"
 
 /* Reasons for probes at a function's first instruction begin with this. */
@@ -50,6 +51,29 @@ struct site_target {
 	struct site_checks *checks; /* record compared ranges here; NULL: do not */
 	struct return_question *returns; /* NULL: return probes are always safe */
 };
+
+/* Which mappings of a process are of the file. */
+struct text_file {
+	const struct file_names *names; /* NULL: the following say it */
+	const char *path;               /* as /proc/PID/maps has it */
+	uint64_t start, end; /* in the target: mappings that begin elsewhere are not */
+};
+
+struct text_file site_text_file(const struct allocator *allocator);
+
+/* What site_text_doubt() returns where the bytes are others. */
+#define SITE_CHANGED "its code in memory differs from the file"
+
+/*
+ * Why a breakpoint must not be put into the code of the target: a static string. NULL: it
+ * may be. `code` holds the instructions at `file_offset` of the file; the breakpoint is
+ * for the last one. In memory they must be the same wherever the target maps them, except
+ * for breakpoints at the beginning of an instruction. Returns NULL for code that the
+ * target does not map, and without a process.
+ */
+const char *site_text_doubt(const struct site_target *target,
+			    const struct text_file *file, uint64_t file_offset,
+			    const uint8_t *code, size_t size);
 
 /*
  * Why a return probe is not safe in the process: a static string. NULL: it is safe, or

@@ -181,16 +181,31 @@ const char *start_doubt(struct starts *s, const struct elf_symbol *symbol)
 		       : doubt_without_fde(s, symbol);
 }
 
+/* A file whose unwind information cannot be read is taken to have none: NULL. */
+static struct cfi *open_cfi(const struct target_file *file)
+{
+	struct cfi *cfi = NULL;
+	int fd = target_file_open(file);
+
+	error_destroy(fd < 0 ? NULL : cfi_open_file(fd, &cfi));
+	return cfi;
+}
+
+bool start_reaches(const struct target_file *file, uint64_t start, uint64_t address)
+{
+	_cleanup_(cfi_closep) struct cfi *cfi = open_cfi(file);
+	struct cfi_fde fde;
+
+	return !cfi || !cfi_find_fde(cfi, start, &fde) || address < fde.end;
+}
+
 const char *start_doubt_in(const struct target_file *file,
 			   const struct elf_symbol *symbol)
 {
-	_cleanup_(cfi_closep) struct cfi *cfi = NULL;
+	_cleanup_(cfi_closep) struct cfi *cfi = open_cfi(file);
 	struct starts starts;
 	const char *why;
-	int fd = target_file_open(file);
 
-	/* If the unwind information cannot be read, the file counts as having none. */
-	error_destroy(fd < 0 ? NULL : cfi_open_file(fd, &cfi));
 	starts_init(&starts, cfi, target_file_open(file));
 	why = start_doubt(&starts, symbol);
 	starts_deinit(&starts);

@@ -45,6 +45,10 @@ const char *start_doubt(struct starts *starts, const struct elf_symbol *symbol);
 const char *start_doubt_in(const struct target_file *file,
 			   const struct elf_symbol *symbol);
 
+/* Does the function that begins at `start` reach to `address`? By the file's unwind
+ * information; true where it has nothing there. */
+bool start_reaches(const struct target_file *file, uint64_t start, uint64_t address);
+
 /* A function of a file of the target, with its first bytes. */
 struct start_function {
 	uint64_t offset; /* file offset, bytes; 0: not found, or in doubt */

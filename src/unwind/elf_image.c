@@ -265,26 +265,54 @@ static struct error *load_headers(const struct elf_image *image, struct elf_byte
 	return load(image, h->e_shoff, count * sizeof(first), 0, ret);
 }
 
+/* The section headers and the table of their names; no data where there is none. */
+static struct error *load_named_headers(const struct elf_image *image,
+					struct elf_bytes *ret,
+					struct elf_bytes *ret_names)
+{
+	Elf64_Shdr section;
+	size_t names_at = 0;
+	struct error *err = load_headers(image, ret, &names_at);
+
+	*ret_names = (struct elf_bytes){0};
+	if (err || !ret->data)
+		return err;
+	memcpy(&section, ret->data + names_at * sizeof(section), sizeof(section));
+	return section.sh_size <= NAMES_MAX_BYTES
+		       ? load(image, section.sh_offset, section.sh_size, 0, ret_names)
+		       : NULL;
+}
+
+bool elf_image_find_section(const struct elf_image *image, const char *name,
+			    Elf64_Shdr *ret)
+{
+	struct elf_bytes headers, strings;
+	bool is_found = false;
+
+	error_destroy(load_named_headers(image, &headers, &strings));
+	for (size_t at = 0;
+	     !is_found && at + sizeof(*ret) <= headers.size_bytes && strings.data;
+	     at += sizeof(*ret)) {
+		memcpy(ret, headers.data + at, sizeof(*ret));
+		is_found = name_is(&strings, ret->sh_name, name);
+	}
+	free(headers.data);
+	free(strings.data);
+	return is_found;
+}
+
 struct error *elf_image_load_sections(const struct elf_image *image,
 				      const char *const names[], size_t count,
 				      struct elf_bytes ret[])
 {
-	struct elf_bytes headers, strings = {0};
-	size_t names_at = 0;
+	struct elf_bytes headers, strings;
 	Elf64_Shdr section;
 
 	for (size_t i = 0; i < count; i++)
 		ret[i] = (struct elf_bytes){0};
 
-	struct error *err = load_headers(image, &headers, &names_at);
+	struct error *err = load_named_headers(image, &headers, &strings);
 
-	if (!err && headers.data) {
-		memcpy(&section, headers.data + names_at * sizeof(section),
-		       sizeof(section));
-		if (section.sh_size <= NAMES_MAX_BYTES)
-			err = load(image, section.sh_offset, section.sh_size, 0,
-				   &strings);
-	}
 	for (size_t at = 0;
 	     !err && at + sizeof(section) <= headers.size_bytes && strings.data;
 	     at += sizeof(section)) {

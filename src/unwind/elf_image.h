@@ -72,6 +72,11 @@ struct error *elf_image_load(const struct elf_image *image, uint64_t address,
 			     uint64_t size_bytes, struct elf_bytes *ret)
 	__attribute__((warn_unused_result));
 
+/* The header of the first section with this name. False: there is none, or the headers
+ * cannot be read. Nothing in it is checked. */
+bool elf_image_find_section(const struct elf_image *image, const char *name,
+			    Elf64_Shdr *ret);
+
 /* Copy sections by name. ret[i].data is NULL if there is no names[i], or if it is
  * compressed, too large or not in the file. */
 struct error *elf_image_load_sections(const struct elf_image *image,

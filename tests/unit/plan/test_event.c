@@ -5,6 +5,7 @@
 #include <sys/sdt.h>
 
 #include "plan/plan.h"
+#include "unit/target/child.h"
 #include "util/cleanup.h"
 
 /* push %rbp; mov %rsp,%rbp; an instruction that the decoder does not know; ret. */
@@ -16,26 +17,36 @@ __asm__(".text\n.globl probed\n.type probed, @function\n"
 	".size probed, . - probed\n");
 #endif
 
-static const struct event_options options = {.is_shared = false};
+#define PROBED "uprobe:/proc/self/exe:probed"
 
-static struct error *find(const char *text, struct event_sites *ret)
+static const struct event_options options = {.is_shared = false},
+				  shared_options = {.is_shared = true};
+
+static struct error *find_in(const char *text, const struct proc *proc,
+			     const struct proc_maps *maps,
+			     const struct event_options *how, struct event_sites *ret)
 {
 	struct event_spec spec;
 	struct error *err;
 
 	*ret = (struct event_sites){0};
 	REQUIRE(!event_spec_parse(text, &spec));
-	err = event_sites_find(&spec, NULL, NULL, &options, ret);
+	err = event_sites_find(&spec, proc, maps, how, ret);
 	event_spec_deinit(&spec);
 	return err;
 }
 
-static void check_offset(const char *text, uint64_t beyond)
+static struct error *find(const char *text, struct event_sites *ret)
+{
+	return find_in(text, NULL, NULL, &options, ret);
+}
+
+static void check_offset(const char *function, const char *text, uint64_t beyond)
 {
 	struct event_sites base, sites;
 	_cleanup_(error_destroyp) struct error *err = find(text, &sites);
 
-	REQUIRE(!find("uprobe:/proc/self/exe:probed", &base));
+	REQUIRE(!find(function, &base));
 	if (err)
 		CHECK_FAIL("%s: %s", text, err->message);
 	else if (sites.list.len == 1)
@@ -46,10 +57,14 @@ static void check_offset(const char *text, uint64_t beyond)
 	event_sites_deinit(&base);
 }
 
-static void check_refused(const char *text, enum error_code code, const char *why)
+static void check_refused_in(const char *text, const struct proc *proc,
+			     const struct proc_maps *maps,
+			     const struct event_options *how, enum error_code code,
+			     const char *why)
 {
 	struct event_sites sites;
-	_cleanup_(error_destroyp) struct error *err = find(text, &sites);
+	_cleanup_(error_destroyp) struct error *err =
+		find_in(text, proc, maps, how, &sites);
 
 	if (!err) {
 		CHECK_FAIL("%s was taken", text);
@@ -60,12 +75,17 @@ static void check_refused(const char *text, enum error_code code, const char *wh
 	event_sites_deinit(&sites);
 }
 
+static void check_refused(const char *text, enum error_code code, const char *why)
+{
+	check_refused_in(text, NULL, NULL, &options, code, why);
+}
+
 static void functions(void)
 {
-	check_offset("uprobe:/proc/self/exe:probed", 0);
-	check_offset("uprobe:/proc/self/exe:probed+1", 1);
-	check_offset("uprobe:/proc/self/exe:probed+0x4", 4);
-	check_offset("uretprobe:/proc/self/exe:probed", 0);
+	check_offset(PROBED, "uprobe:/proc/self/exe:probed", 0);
+	check_offset(PROBED, "uprobe:/proc/self/exe:probed+1", 1);
+	check_offset(PROBED, "uprobe:/proc/self/exe:probed+0x4", 4);
+	check_offset(PROBED, "uretprobe:/proc/self/exe:probed", 0);
 	check_refused("uprobe:/proc/self/exe:probedd", ERROR_NOT_FOUND,
 		      "has no function probedd: the nearest is probed");
 	check_refused("uprobe:/no/such:f", ERROR_NOT_FOUND, "cannot open /no/such");
@@ -104,6 +124,213 @@ static void static_probes(void)
 		      "has no USDT probe none:xyz");
 }
 
+#if defined(__x86_64__)
+/* --- forged notes ------------------------------------------------------------------- */
+
+/* A note as <sys/sdt.h> writes it. */
+#define NOTE(at, semaphore, name)                                                        \
+	".pushsection .note.stapsdt,\"\",\"note\"\n"                                     \
+	".balign 4\n"                                                                    \
+	".4byte 992f-991f, 994f-993f, 3\n"                                               \
+	"991: .asciz \"stapsdt\"\n"                                                      \
+	"992: .balign 4\n"                                                               \
+	"993: .8byte " at "\n"                                                           \
+	".8byte _.stapsdt.base\n"                                                        \
+	".8byte " semaphore "\n"                                                         \
+	".asciz \"forged\", \"" name "\", \"\"\n"                                        \
+	"994: .balign 4\n"                                                               \
+	".popsection\n"
+
+extern uint16_t forged_semaphore, forged_victim;
+uint16_t forged_semaphore __attribute__((section(".probes")));
+uint16_t forged_victim = 1;
+
+__asm__(".pushsection .text\n"
+	".type forged, @function\n"
+	"forged:\n"
+	"	.cfi_startproc\n"
+	"	mov $0x90909090, %eax\n"
+	"2:	nop\n"
+	"3:	.byte 0x66, 0x90\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size forged, . - forged\n"
+	/* Without unwind information. */
+	"4:	nop\n"
+	"	ret\n"
+	".popsection\n" /* clang-format off */
+	NOTE("forged + 1", "0", "inside")
+	NOTE("forged", "0", "other")
+	NOTE("2b", "0", "right")
+	NOTE("3b", "0", "longer")
+	NOTE("4b", "0", "bare")
+	NOTE("2b", "forged_semaphore", "counted")
+	NOTE("2b", "forged_semaphore + 1", "odd")
+	NOTE("2b", "forged_victim", "variable")
+	NOTE("2b", "forged", "code")); /* clang-format on */
+
+#define REACHING "uprobe:/proc/self/exe:reaching"
+#define FORGED   "usdt:/proc/self/exe:forged:"
+
+static void check_forged(const char *name, const char *why)
+{
+	_cleanup_(freep) char *text = NULL;
+
+	REQUIRE(asprintf(&text, FORGED "%s", name) > 0);
+	check_refused(text, ERROR_UNSUPPORTED, why);
+	check_refused_in(text, NULL, NULL, &shared_options, ERROR_UNSUPPORTED, why);
+}
+
+/* The one place that there is. */
+static struct event_site find_one(const char *text, const struct event_options *how)
+{
+	struct event_site site = {0};
+	struct event_sites sites;
+	_cleanup_(error_destroyp) struct error *err =
+		find_in(text, NULL, NULL, how, &sites);
+
+	if (err)
+		CHECK_FAIL("%s: %s", text, err->message);
+	CHECK_INT(sites.list.len, 1);
+	if (sites.list.len)
+		site = sites.list.data[0];
+	event_sites_deinit(&sites);
+	return site;
+}
+
+static void nops_inside_instructions(void)
+{
+	check_forged("inside", "not known to be the beginning of an instruction");
+	check_forged("other", "there is no nop of one byte");
+	check_forged("longer", "there is no nop of one byte");
+	CHECK(find_one(FORGED "right", &options).offset);
+	CHECK(!find_one(FORGED "right", &shared_options).is_private);
+}
+
+static void semaphores(void)
+{
+	uint16_t was = 0;
+	struct event_site site = find_one(FORGED "counted", &shared_options);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	CHECK(site.ref_ctr);
+	REQUIRE(fd >= 0 && pread(fd, &was, sizeof(was), (off_t)site.ref_ctr) == 2);
+	CHECK_INT(was, forged_semaphore);
+	close(fd);
+	check_forged("odd", "its semaphore is not in a writable section .probes");
+	check_forged("variable", "its semaphore is not in a writable section .probes");
+	check_forged("code", "its semaphore is not in a writable section .probes");
+}
+
+/* Only the note says that an instruction begins there. */
+static void no_unwind_information(void)
+{
+	CHECK(find_one(FORGED "bare", &options).is_private);
+	check_refused_in(FORGED "bare", NULL, NULL, &shared_options, ERROR_UNSUPPORTED,
+			 "in more than one process");
+}
+
+/* --- code in memory ----------------------------------------------------------------- */
+
+/* By the symbol it has more code than by the unwind information. */
+void reaching(void);
+__asm__(".pushsection .text\n"
+	".globl reaching\n"
+	".type reaching, @function\n"
+	"reaching:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	mov $0x90909090, %eax\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	nop\n"
+	"	ret\n"
+	".size reaching, . - reaching\n"
+	".popsection\n");
+
+struct change {
+	const char *event;
+	unsigned char *at; /* in memory */
+	unsigned char byte;
+	bool is_refused;
+};
+
+static void check_changed(const struct child *child, const struct proc *proc,
+			  const struct proc_maps *maps, const struct change *c)
+{
+	off_t at = (off_t)(uintptr_t)c->at;
+	_cleanup_(freep) char *path = NULL;
+	struct event_sites sites;
+	struct error *err;
+	int fd;
+
+	REQUIRE(asprintf(&path, "/proc/%d/mem", child->pid) > 0);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	REQUIRE(fd >= 0 && pwrite(fd, &c->byte, 1, at) == 1);
+	if (c->is_refused) {
+		check_refused_in(c->event, proc, maps, &options, ERROR_UNSAFE,
+				 "its code in memory differs from the file");
+	} else {
+		err = find_in(c->event, proc, maps, &options, &sites);
+		if (err)
+			CHECK_FAIL("%s: %s", c->event, err->message);
+		error_destroy(err);
+		event_sites_deinit(&sites);
+	}
+	REQUIRE(pwrite(fd, c->at, 1, at) == 1);
+	close(fd);
+}
+
+/* As the child has mapped this program. */
+#define MAPPED      "uprobe:test_unit_plan_event:reaching"
+#define MAPPED_USDT "usdt:test_unit_plan_event:forged:"
+
+static void changed_code(void)
+{
+	unsigned char *code = (unsigned char *)(uintptr_t)reaching;
+	extern unsigned char forged[];
+	const struct change changes[] = {
+		{MAPPED, code, 0x53, true},
+		{"uretprobe:test_unit_plan_event:reaching", code, 0x53, true},
+		/* What is behind the instruction does not matter. */
+		{MAPPED, code + 1, 0xb9, false},
+		{MAPPED "+1", code, 0x53, true},
+		{MAPPED "+1", code + 5, 0x91, true},
+		{MAPPED "+1", code + 6, 0x5b, false},
+		/* A breakpoint, and what cannot be one. */
+		{MAPPED, code, 0xcc, false},
+		{MAPPED "+1", code + 1, 0xcc, false},
+		{MAPPED "+1", code + 2, 0xcc, true},
+		{MAPPED_USDT "right", forged + 1, 0x91, true},
+		{MAPPED_USDT "right", forged + 5, 0xc3, true},
+		{MAPPED_USDT "right", forged + 5, 0xcc, false},
+		{MAPPED_USDT "right", forged + 6, 0xf3, false},
+		{MAPPED_USDT "bare", forged + 9, 0xc3, true},
+	};
+	struct child child = child_fork(NULL, NULL);
+	struct proc *proc;
+	struct proc_maps maps;
+
+	REQUIRE(!proc_open(child.pid, &proc));
+	REQUIRE(!proc_read_maps(proc, &maps));
+	CHECK_INT(forged[5], 0x90);
+	CHECK_INT(forged[9], 0x90);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++)
+		check_changed(&child, proc, &maps, &changes[i]);
+	proc_maps_deinit(&maps);
+	proc_close(proc);
+	child_end(&child);
+}
+
+static void ends(void)
+{
+	check_offset(REACHING, REACHING "+7", 7);
+	check_refused(REACHING "+8", ERROR_UNSUPPORTED,
+		      "not known to be the beginning of an instruction");
+}
+#endif
+
 static void plans(void)
 {
 	struct event_spec spec;
@@ -135,6 +362,13 @@ int main(void)
 	RUN(functions);
 	RUN(insides);
 	RUN(static_probes);
+#if defined(__x86_64__)
+	RUN(nops_inside_instructions);
+	RUN(semaphores);
+	RUN(no_unwind_information);
+	RUN(changed_code);
+	RUN(ends);
+#endif
 	RUN(plans);
 	return check_done();
 }

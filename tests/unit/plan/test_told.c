@@ -57,11 +57,41 @@ __attribute__((noinline, used)) void tell(void *block, long size, double real)
 			 : "eax");
 }
 
-static struct error *build(const char *path, struct plan **ret)
+/* Forged notes: into the middle of an instruction, with a semaphore that is another
+ * variable, and where no unwind information is. */
+#define NOTE(at, semaphore)                                                              \
+	".pushsection .note.stapsdt,\"\",\"note\"\n"                                     \
+	".balign 4\n"                                                                    \
+	".4byte 992f-991f, 994f-993f, 3\n"                                               \
+	"991: .asciz \"stapsdt\"\n"                                                      \
+	"992: .balign 4\n"                                                               \
+	"993: .8byte " at ", _.stapsdt.base, " semaphore "\n"                            \
+	".asciz \"otel_memory\", \"free\", \"8@%rdi\"\n"                                 \
+	"994: .balign 4\n"                                                               \
+	".popsection\n"
+
+__asm__(".pushsection .text\n"
+	".type forged, @function\n"
+	"forged:\n"
+	"	.cfi_startproc\n"
+	"	mov $0x90909090, %eax\n"
+	"2:	nop\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size forged, . - forged\n"
+	"3:	nop\n"
+	"	ret\n"
+	".popsection\n" /* clang-format off */
+	NOTE("forged + 1", "0")
+	NOTE("2b", "far_away")
+	NOTE("3b", "0")); /* clang-format on */
+
+static struct error *build_for(const char *path, bool is_shared, struct plan **ret)
 {
 	struct allocator_file file = {.module_path = path, .debug_root_fd = -1};
 	const struct allocator_options how = {.otel = true};
-	const struct plan_options options = {.otel = true, .unmapped = true};
+	const struct plan_options options = {
+		.otel = true, .unmapped = true, .is_shared = is_shared};
 	struct allocators allocators = {0};
 	char *stripped = NULL;
 
@@ -72,24 +102,31 @@ static struct error *build(const char *path, struct plan **ret)
 	return plan_build_for(&allocators, &options, ret);
 }
 
+static struct error *build(const char *path, struct plan **ret)
+{
+	return build_for(path, false, ret);
+}
+
 static void own_probes(void)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	const struct plan_object *object;
-	size_t unread = 0, few = 0, nops = 0, same = 0;
+	size_t unread = 0, few = 0, nops = 0, inside = 0, semaphores = 0, same = 0,
+	       private = 0;
 
 	REQUIRE(!build("/proc/self/exe", &plan));
 	REQUIRE(plan->objects.len == 1);
 	object = plan->objects.data;
 	CHECK_STR(object->allocator.label, "otel_memory");
-	REQUIRE(object->sites.len == 4);
-	for (size_t i = 0; i < 4; i++) {
+	REQUIRE(object->sites.len == 5);
+	for (size_t i = 0; i < 5; i++) {
 		const struct plan_site *site = &object->sites.data[i];
 
 		CHECK_STR(site->function->name,
 			  i >= 2 ? "otel_memory:free" : "otel_memory:alloc");
 		CHECK(!site->wants_return);
 		CHECK_INT(site->ref_ctr, 0);
+		private += site->is_private;
 		CHECK(site->told[0].kind == USDT_ARG_REGISTER ||
 		      site->told[0].kind == USDT_ARG_MEMORY);
 		if (i < 2)
@@ -105,12 +142,32 @@ static void own_probes(void)
 		unread += !!strstr(skipped->reason, "cannot read it");
 		few += !!strstr(skipped->reason, "too few");
 		nops += !!strstr(skipped->reason, "no nop");
+		inside += !!strstr(skipped->reason, "beginning of an instruction");
+		semaphores += !!strstr(skipped->reason, "its semaphore is not in");
 	}
 	CHECK_INT(unread, 2);
 	CHECK_INT(few, 1);
 	CHECK_INT(nops, 1);
+	CHECK_INT(inside, 1);
+	CHECK_INT(semaphores, 1);
+	/* One is where no unwind information is. */
+	CHECK_INT(private, 1);
 	CHECK_INT(same, 1);
-	CHECK_INT(object->skipped.len, 5);
+	CHECK_INT(object->skipped.len, 7);
+}
+
+/* Where probes come to other processes, too, an instruction must be known to begin. */
+static void shared(void)
+{
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	size_t bare = 0;
+
+	REQUIRE(!build_for("/proc/self/exe", true, &plan));
+	CHECK_INT(plan->objects.data[0].sites.len, 4);
+	vec_foreach (skipped, &plan->objects.data[0].skipped)
+		bare += skipped->reason &&
+			strstr(skipped->reason, "in more than one process");
+	CHECK_INT(bare, 1);
 }
 
 /* A file without these probes has no allocator of this kind. */
@@ -128,6 +185,7 @@ static void none(void)
 int main(void)
 {
 	RUN(own_probes);
+	RUN(shared);
 	RUN(none);
 	return check_done();
 }

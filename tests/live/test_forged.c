@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Targets with forged USDT notes, and such that change their code in memory: no
+ * breakpoint comes to a wrong place, neither in them nor in others with the same file.
+ */
+#include <signal.h>
+
+#include "check.h"
+#include "live/breakpoints.h"
+#include "live/trace.h"
+
+#define TIMEOUT_S 30
+
+static struct probes *probes_before;
+
+/* The program does what its code says, and nobody has written to its variable. */
+static void check_unharmed(struct live_process *target, int changed)
+{
+	json_t *answer = oracle_ask(target, "run");
+
+	CHECK_INT(live_int(answer, "forged"), 0x90909090);
+	CHECK_INT(live_int(answer, "changed"), changed);
+	CHECK_INT(live_int(answer, "variable"), 7);
+	CHECK_INT(breakpoints_count(live_pid(target)), changed != 1);
+	json_decref(answer);
+}
+
+/* memtrace does not begin, and says why in one line. `pid` 0: it traces all processes. */
+static void check_one_line(pid_t pid, const char *options, const char *what,
+			   const char *why)
+{
+	char text[600];
+	struct live_process *memtrace;
+	const char *said;
+
+	if (pid) {
+		memtrace = memtrace_start_plain(pid, options);
+	} else {
+		const char *const argv[] = {memtrace_path, "--event", options, NULL};
+
+		memtrace = live_start(argv);
+	}
+	if (live_wait_stderr(memtrace, "Ctrl-C ends", 1))
+		live_signal(memtrace, SIGINT);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	said = live_stderr(memtrace);
+	CHECK_CONTAINS(said, what);
+	CHECK_CONTAINS(said, FORGED_USDT_BINARY);
+	CHECK_CONTAINS(said, why);
+	snprintf(text, sizeof(text), "%s", said);
+	CHECK(strchr(text, '\n') && !strchr(text, '\n')[1]);
+	live_destroy(memtrace);
+}
+
+static int64_t count_events(struct live_process *memtrace)
+{
+	json_t *report;
+	int64_t count;
+
+	live_signal(memtrace, SIGINT);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	REQUIRE(report);
+	count = live_int(report, "events.count");
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	return count;
+}
+
+static void forged_usdt_notes(void)
+{
+	static const struct {
+		const char *name, *why;
+	} notes[] = {
+		{"inside", "not known to be the beginning of an instruction"},
+		{"variable", "its semaphore is not in a writable section .probes"},
+	};
+	static const char *const scopes[] = {"", "--follow-forks", "--attach perf"};
+	struct live_process *target = target_start(FORGED_USDT_BINARY),
+			    *other = target_start(FORGED_USDT_BINARY), *memtrace;
+	char options[600], what[64];
+
+	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++) {
+		snprintf(what, sizeof(what), "the USDT probe forged:%s at 0x",
+			 notes[i].name);
+		for (size_t scope = 0; scope < 3; scope++) {
+			snprintf(options, sizeof(options),
+				 "--event usdt:forged_usdt:forged:%s %s", notes[i].name,
+				 scopes[scope]);
+			check_one_line(live_pid(target), options, what, notes[i].why);
+		}
+		snprintf(options, sizeof(options),
+			 "usdt:" FORGED_USDT_BINARY ":forged:%s", notes[i].name);
+		check_one_line(0, options, what, notes[i].why);
+		check_unharmed(target, 1);
+		check_unharmed(other, 1);
+	}
+	check_one_line(live_pid(target), "--otel-memory", "otel_memory:alloc",
+		       notes[0].why);
+	check_unharmed(target, 1);
+
+	/* What is true is traced. */
+	memtrace = memtrace_start_plain(
+		live_pid(target), "--format json --event usdt:forged_usdt:forged:right");
+	CHECK(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	for (int i = 0; i < 10; i++)
+		oracle_do(target, "run");
+	CHECK_INT(count_events(memtrace), 10);
+	live_destroy(target);
+	live_destroy(other);
+}
+
+/* The instruction that the kernel would execute is not the one that the process has. */
+static void changed_code(void)
+{
+	static const char *const kinds[] = {"uprobe", "uretprobe"};
+	static const char why[] = "its code in memory differs from the file";
+	struct live_process *target = target_start(FORGED_USDT_BINARY),
+			    *other = target_start(FORGED_USDT_BINARY), *memtrace;
+	char options[256];
+
+	oracle_do(target, "change");
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(options, sizeof(options), "--event %s:forged_usdt:site_changed",
+			 kinds[i]);
+		check_one_line(live_pid(target), options, "site_changed", why);
+		check_unharmed(target, 2);
+	}
+	/* The one that has changed it is left out. */
+	snprintf(options, sizeof(options),
+		 "-p %d --format json --event uprobe:forged_usdt:site_changed",
+		 live_pid(target));
+	memtrace = memtrace_start_plain(live_pid(other), options);
+	CHECK(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	CHECK_CONTAINS(live_stderr(memtrace), why);
+	check_unharmed(target, 2);
+	oracle_do(other, "run");
+	CHECK_INT(count_events(memtrace), 1);
+	check_unharmed(target, 2);
+	check_unharmed(other, 1);
+	live_destroy(target);
+	live_destroy(other);
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	RUN(forged_usdt_notes);
+	RUN(changed_code);
+	CHECK(probes_gone(probes_before));
+	probes_destroy(probes_before);
+	return check_done();
+}
