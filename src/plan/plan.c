@@ -377,8 +377,8 @@ static struct error *check_refused(const struct plan *plan)
 {
 	vec_foreach (object, &plan->objects)
 		vec_foreach (s, &object->skipped)
-			if (s->reason && (s->reason == plan->refusal ||
-					  !strcmp(s->reason, SITE_CHANGED)))
+			if (s->reason &&
+			    (s->reason == plan->refusal || site_is_doubt(s->reason)))
 				return error_create(ERROR_UNSAFE,
 						    "%s: %s cannot be probed: %s",
 						    object->allocator.module_path,

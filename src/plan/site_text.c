@@ -5,6 +5,7 @@
 
 #include "plan/decode.h"
 #include "target/living.h"
+#include "util/cleanup.h"
 
 #define TRAP 0xcc /* int3, as the kernel writes for a uprobe */
 
@@ -146,6 +147,22 @@ static void note(struct site_checks *checks, const struct site_range *range, boo
 		checks->has_failed = true;
 }
 
+/* Memory that could not be read: the process may have unmapped it, or have executed
+ * another program, since its mappings were read. Look again. */
+static const char *compare_anew(const struct text *t, const struct text_file *file,
+				judge_fn judge)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
+	struct site_target now = *t->target;
+	struct text text = *t;
+	struct error *err = proc_read_maps(now.proc, &maps);
+
+	now.maps = &maps;
+	text.target = &now;
+	error_destroy(err);
+	return err ? unmapped : compare(&text, file, judge);
+}
+
 const char *site_text_check(const struct site_target *target,
 			    const struct allocator *allocator, uint64_t file_offset,
 			    const uint8_t *code, size_t size)
@@ -173,10 +190,12 @@ const char *site_text_doubt(const struct site_target *target,
 
 	if (target->proc && !target->unmapped)
 		why = compare(&text, file, judge_any);
+	if (why == unreadable)
+		why = compare_anew(&text, file, judge_any);
 	if (why == unmapped)
 		why = NULL;
 	if (why == unreadable)
-		why = "its code in memory cannot be read";
+		why = SITE_UNREADABLE;
 	if (target->checks)
 		note(target->checks, &range, !why);
 	return why;

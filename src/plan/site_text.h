@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "plan/plan.h"
 #include "target/allocator.h"
@@ -61,8 +62,14 @@ struct text_file {
 
 struct text_file site_text_file(const struct allocator *allocator);
 
-/* What site_text_doubt() returns where the bytes are others. */
-#define SITE_CHANGED "its code in memory differs from the file"
+/* What site_text_doubt() returns. */
+#define SITE_CHANGED    "its code in memory differs from the file"
+#define SITE_UNREADABLE "its code in memory cannot be read"
+
+static inline bool site_is_doubt(const char *reason)
+{
+	return !strcmp(reason, SITE_CHANGED) || !strcmp(reason, SITE_UNREADABLE);
+}
 
 /*
  * Why a breakpoint must not be put into the code of the target: a static string. NULL: it

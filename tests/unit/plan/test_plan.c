@@ -664,7 +664,7 @@ static void files_that_do_not_serve(void)
 	CHECK_REFUSED(build(child.pid, "/bin/cat", false, &plan), ERROR_NOT_FOUND, "cat",
 		      "does not define malloc", "--lib");
 	CHECK_REFUSED(build(child.pid, "libnone.so", false, &plan), ERROR_NOT_FOUND,
-		      "has not mapped libnone.so");
+		      "does not map libnone.so");
 	child_end(&child);
 
 	snprintf(path, sizeof(path), "%s/text", child_tmpdir());
