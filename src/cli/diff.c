@@ -68,14 +68,14 @@ static struct error *compare(const struct options *options,
 	struct report_options report_options = setup->options;
 	struct report_options diff_options = setup->options;
 	struct outputs outputs;
-	struct error *err = outputs_init(&outputs, options);
+	struct error *err = outputs_init(&outputs, options, output->writer);
 
 	if (!err)
 		err = snapshot_file_open("--diff", options->diff_old, &old.file);
 	if (!err)
 		err = snapshot_file_open("--diff", options->diff_new, &new.file);
 	if (!err)
-		err = offline_shed(options);
+		err = offline_shed();
 	if (!err)
 		err = snapshot_file_load(&old.file, !options->no_lines);
 	if (!err)

@@ -157,10 +157,26 @@ struct error *new_file_open(const char *option, const char *path, struct new_fil
 	struct error *err;
 
 	*ret = (struct new_file){.option = option, .path = path, .dir_fd = -1, .fd = -1};
-	err = !strcmp(path, NEW_FILE_STDOUT) || !strcmp(path, NEW_FILE_NULL)
-		      ? open_direct(ret)
-		      : open_nameless(ret);
+	err = new_file_is_direct(path) ? open_direct(ret) : open_nameless(ret);
 	return err ? err : open_stream(ret);
+}
+
+struct error *new_file_adopt(const char *option, const char *path, int fd,
+			     const struct new_file_maker *maker, struct new_file *ret)
+{
+	*ret = (struct new_file){
+		.maker = maker,
+		.option = option,
+		.path = path,
+		.dir_fd = -1,
+		.fd = fd,
+	};
+	return open_stream(ret);
+}
+
+bool new_file_is_direct(const char *path)
+{
+	return !strcmp(path, NEW_FILE_STDOUT) || !strcmp(path, NEW_FILE_NULL);
 }
 
 struct error *new_file_check(const struct new_file *file, bool force,
@@ -171,6 +187,8 @@ struct error *new_file_check(const struct new_file *file, bool force,
 	*ret = false;
 	if (file->is_direct)
 		return NULL;
+	if (file->maker)
+		return file->maker->check(file->maker->arg, ret);
 	if (fstatat(file->dir_fd, file->base, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? NULL : cannot_write(file, errno);
 	if (S_ISLNK(st.st_mode))
@@ -263,26 +281,40 @@ struct error *new_file_rewind(struct new_file *file, off_t size_bytes)
 	return open_stream(file);
 }
 
+static struct error *publish(struct new_file *file, bool force,
+			     const struct file_identity *own)
+{
+	bool in_place;
+	struct error *err;
+
+	if (file->maker)
+		return file->maker->publish(file->maker->arg);
+	/* EINVAL: the file system has no disk. */
+	if (fsync(file->fd) && errno != EINVAL)
+		return cannot_write(file, errno);
+	err = new_file_check(file, force, own, &in_place);
+	if (err)
+		return err;
+	return (in_place ? publish_over(file) : publish_new(file))
+		       ? cannot_write(file, errno)
+		       : NULL;
+}
+
 struct error *new_file_publish(struct new_file *file, bool force,
 			       struct file_identity *own)
 {
 	struct stat st;
-	bool in_place;
 	struct error *err;
 
 	err = new_file_flush(file);
 	if (err || file->is_direct)
 		return err;
-	/* EINVAL: the file system has no disk. */
-	if ((fsync(file->fd) && errno != EINVAL) || fstat(file->fd, &st))
+	if (fstat(file->fd, &st))
 		return cannot_write(file, errno);
-	err = new_file_check(file, force, own, &in_place);
-	if (err)
-		return err;
-	if (in_place ? publish_over(file) : publish_new(file))
-		return cannot_write(file, errno);
-	*own = (struct file_identity){st.st_dev, st.st_ino};
-	return NULL;
+	err = publish(file, force, own);
+	if (!err)
+		*own = (struct file_identity){st.st_dev, st.st_ino};
+	return err;
 }
 
 void new_file_deinit(struct new_file *file)
@@ -297,6 +329,8 @@ void new_file_deinit(struct new_file *file)
 		close(file->fd);
 	if (file->dir_fd >= 0)
 		close(file->dir_fd);
+	if (file->maker)
+		file->maker->drop(file->maker->arg);
 	*file = (struct new_file)NEW_FILE_NONE;
 }
 

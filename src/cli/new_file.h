@@ -28,10 +28,21 @@ struct file_identity {
 #define NEW_FILE_STDOUT "-"
 #define NEW_FILE_NULL   "/dev/null"
 
+/* Another process that has created a file, and gives it its name (cli/writer.h). */
+struct new_file_maker {
+	/* new_file_check() and new_file_publish(), with what that process knows. */
+	struct error *(*check)(void *arg, bool *ret);
+	struct error *(*publish)(void *arg);
+	/* The file is closed. If it was not published, its data is lost. */
+	void (*drop)(void *arg);
+	void *arg;
+};
+
 struct new_file {
-	const char *option; /* "--csv", for errors; static */
-	const char *path;   /* borrowed */
-	const char *base;   /* last component of `path` */
+	const struct new_file_maker *maker; /* NULL: this process */
+	const char *option;                 /* "--csv", for errors; static */
+	const char *path;                   /* borrowed */
+	const char *base;                   /* last component of `path` */
 	int dir_fd, fd;
 	bool is_direct; /* standard output or /dev/null: it is written directly and not
 			   renamed */
@@ -45,6 +56,15 @@ struct new_file {
  * caller calls new_file_deinit() on `ret`, also after an error. */
 struct error *new_file_open(const char *option, const char *path, struct new_file *ret)
 	__attribute__((warn_unused_result));
+
+/* Take over the file that `maker`, which is borrowed, has created for `path`, with its
+ * descriptor, which is closed on error. The rest is as with new_file_open(). */
+struct error *new_file_adopt(const char *option, const char *path, int fd,
+			     const struct new_file_maker *maker, struct new_file *ret)
+	__attribute__((warn_unused_result));
+
+/* Is a file of this name written to directly? */
+bool new_file_is_direct(const char *path);
 
 /*
  * Check whether the file can be published. ERROR_IO unless the name is free, or belongs

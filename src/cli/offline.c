@@ -4,17 +4,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "cli/writer.h"
 #include "confined/shed.h"
 #include "util/cleanup.h"
 
-struct error *offline_shed(const struct options *options)
+struct error *offline_shed(void)
 {
-	bool writes_files = options->output;
-	struct error *err;
+	struct error *err = shed_for_report();
 
-	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++)
-		writes_files |= options->files[i] != NULL;
-	err = shed_for_files(writes_files);
 	if (!err || err->code != ERROR_UNSUPPORTED)
 		return err;
 	error_destroy(err);
@@ -25,15 +22,19 @@ struct error *offline_run(const struct options *options, offline_fn *fn)
 {
 	_cleanup_(report_setup_deinit) struct report_setup setup;
 	struct output output = {.path = NULL};
+	struct writer *writer = NULL;
 	struct error *err = report_setup_init(
 		options, !options->output && isatty(STDOUT_FILENO), &setup);
 
 	/* Make a write beyond RLIMIT_FSIZE fail with an error instead of a signal. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (!err)
-		err = output_open(options->output, options->force, &output);
+		err = writer_start(options, &writer);
+	if (!err)
+		err = output_open(options->output, options->force, writer, &output);
 	if (!err)
 		err = fn(options, &setup, &output);
 	output_close(&output);
+	writer_stop(writer);
 	return err;
 }

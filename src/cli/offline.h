@@ -12,13 +12,13 @@
 typedef struct error *offline_fn(const struct options *options,
 				 const struct report_setup *setup, struct output *output);
 
-/* Drop root's privileges except those needed to write files. Called after the snapshots
- * are opened and before they are read. If a sandbox forbids this, the run continues with
- * all privileges. */
-struct error *offline_shed(const struct options *options)
-	__attribute__((warn_unused_result));
+/* Give up root's user id and all privileges: output files are created by a child process
+ * (cli/writer.h). Called after the snapshots are opened and before they are read. If a
+ * sandbox forbids this, the run continues with what is left. */
+struct error *offline_shed(void) __attribute__((warn_unused_result));
 
-/* Read the filter files, open the output and run `fn`, which calls offline_shed(). */
+/* Read the filter files, start the child that creates files, open the output and run
+ * `fn`, which calls offline_shed(). */
 struct error *offline_run(const struct options *options, offline_fn *fn)
 	__attribute__((warn_unused_result));
 

@@ -11,7 +11,8 @@
 static struct error *open_file(struct output *output)
 {
 	bool in_place;
-	struct error *err = new_file_open("--output", output->path, &output->whole);
+	struct error *err = writer_open(output->writer, WRITER_REPORT, NULL, output->path,
+					&output->whole);
 
 	if (!err)
 		err = new_file_check(&output->whole, output->force, &output->own,
@@ -19,11 +20,12 @@ static struct error *open_file(struct output *output)
 	return err;
 }
 
-struct error *output_open(const char *path, bool force, struct output *ret)
+struct error *output_open(const char *path, bool force, struct writer *writer,
+			  struct output *ret)
 {
 	struct error *err;
 
-	*ret = (struct output){.path = path, .force = force};
+	*ret = (struct output){.path = path, .writer = writer, .force = force};
 	if (!path) {
 		ret->file = stdout;
 		if (!isatty(STDOUT_FILENO))

@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "cli/new_file.h"
+#include "cli/writer.h"
 #include "util/error.h"
 
 struct output {
-	const char *path; /* NULL: stdout */
-	FILE *file;       /* the report is written here; then call output_flush() */
+	const char *path;      /* NULL: stdout */
+	struct writer *writer; /* NULL: this process */
+	FILE *file;            /* the report is written here; then call output_flush() */
 	bool force;
 	struct new_file whole;    /* the file; unused for stdout */
 	struct file_identity own; /* identity of the published file; all 0: not published
@@ -22,13 +23,14 @@ struct output {
 };
 
 /*
- * Open `path` for reports (NULL: stdout; borrowed), mode 0600. Refuses an existing file
+ * Open `path` for reports (NULL: stdout; borrowed), mode 0600. `writer` creates the file
+ * (NULL: this process), and is borrowed. Refuses an existing file
  * unless `force` is set; always refuses a symbolic link or anything else that is not a
  * regular file. The file gets its name, and replaces an existing one, when the first
  * report is complete and on disk. `ret` must not be moved.
  */
-struct error *output_open(const char *path, bool force, struct output *ret)
-	__attribute__((warn_unused_result));
+struct error *output_open(const char *path, bool force, struct writer *writer,
+			  struct output *ret) __attribute__((warn_unused_result));
 
 /* Finish a report: write what is buffered. ERROR_IO names the file. */
 struct error *output_flush(struct output *output) __attribute__((warn_unused_result));

@@ -18,16 +18,15 @@
 /* Files list at least this many single blocks, even if the report shows fewer. */
 #define SINGLES_MIN 10
 
-static const struct {
-	const char *option, *renderer;
-} kinds[OUTPUT_KIND_COUNT] = {
-	[OUTPUT_FLAMEGRAPH] = {"--flamegraph", "collapsed"},
-	[OUTPUT_FLAME] = {"--flame", "flame"},
-	[OUTPUT_PPROF] = {"--pprof", "pprof"},
-	[OUTPUT_CSV] = {"--csv", "csv"},
-	[OUTPUT_JSON] = {"--json", "json"},
-	[OUTPUT_HTML] = {"--html", "html"},
-	[OUTPUT_SAVE] = {"--save", NULL}, /* writes the snapshot, not a report */
+/* Their renderers. */
+static const char *const kinds[OUTPUT_KIND_COUNT] = {
+	[OUTPUT_FLAMEGRAPH] = "collapsed",
+	[OUTPUT_FLAME] = "flame",
+	[OUTPUT_PPROF] = "pprof",
+	[OUTPUT_CSV] = "csv",
+	[OUTPUT_JSON] = "json",
+	[OUTPUT_HTML] = "html",
+	[OUTPUT_SAVE] = NULL, /* writes the snapshot, not a report */
 };
 
 static bool is_due(const struct outputs *outputs, size_t kind, bool is_final)
@@ -62,8 +61,9 @@ static bool is_known(const struct options *options, const char *pattern)
 	       (options->pid_count || !file_name_has(pattern, 'p'));
 }
 
-static struct error *check(const struct options *options, size_t kind)
+static struct error *check(const struct outputs *outputs, size_t kind)
 {
+	const struct options *options = outputs->options;
 	const struct file_name_values values = {
 		.pid = options->pid_count ? options->pids[0] : 0, .number = 1};
 	const char *pattern = options->files[kind];
@@ -73,21 +73,22 @@ static struct error *check(const struct options *options, size_t kind)
 	struct error *err = file_name_expand(pattern, &values, &path);
 
 	if (!err)
-		err = new_file_open(kinds[kind].option, path, &file);
+		err = writer_open(outputs->writer, kind, &values, path, &file);
 	if (!err && is_known(options, pattern))
 		err = new_file_check(&file, options->force,
 				     &(const struct file_identity){0}, &in_place);
 	return err;
 }
 
-struct error *outputs_init(struct outputs *ret, const struct options *options)
+struct error *outputs_init(struct outputs *ret, const struct options *options,
+			   struct writer *writer)
 {
 	struct error *err = NULL;
 
-	*ret = (struct outputs){.options = options};
+	*ret = (struct outputs){.options = options, .writer = writer};
 	for (size_t i = 0; !err && i < OUTPUT_KIND_COUNT; i++) {
 		if (options->files[i])
-			err = check(options, i);
+			err = check(ret, i);
 	}
 	return err;
 }
@@ -138,8 +139,7 @@ static struct error *render(const struct options *options, size_t kind,
 	if (kind == OUTPUT_FLAME || kind == OUTPUT_HTML)
 		return render_graph(options, kind, subject, out);
 	if (subject->diff)
-		return diff_renderer_find(kinds[kind].renderer)
-			->render(subject->diff, out);
+		return diff_renderer_find(kinds[kind])->render(subject->diff, out);
 	if (kind == OUTPUT_JSON || kind == OUTPUT_CSV) {
 		struct report_options all = report->options;
 		struct report view;
@@ -151,15 +151,14 @@ static struct error *render(const struct options *options, size_t kind,
 		else
 			all.past = view_find(options->view)->past;
 		err = report_view(report, &all, &view);
-		return err ? err
-			   : renderer_find(kinds[kind].renderer)->render(&view, out);
+		return err ? err : renderer_find(kinds[kind])->render(&view, out);
 	}
 	if (kind == OUTPUT_SAVE)
 		return snapshot_write(report->snapshot->made_of
 					      ? report->snapshot->made_of
 					      : report->snapshot,
 				      out);
-	return renderer_find(kinds[kind].renderer)->render(report, out);
+	return renderer_find(kinds[kind])->render(report, out);
 }
 
 static struct error *write_file(struct outputs *outputs, size_t kind,
@@ -177,7 +176,7 @@ static struct error *write_file(struct outputs *outputs, size_t kind,
 	struct error *err = file_name_expand(options->files[kind], &values, &path);
 
 	if (!err)
-		err = new_file_open(kinds[kind].option, path, &file);
+		err = writer_open(outputs->writer, kind, &values, path, &file);
 	if (!err)
 		err = render(options, kind, subject, file.stream);
 	if (!err)

@@ -12,10 +12,12 @@
 
 #include "cli/new_file.h"
 #include "cli/options.h"
+#include "cli/writer.h"
 #include "report/diff.h"
 
 struct outputs {
 	const struct options *options;
+	struct writer *writer; /* creates the files; NULL: this process */
 	/* The files written last, which may be overwritten without --force. */
 	struct file_identity own[OUTPUT_KIND_COUNT];
 	uint64_t unwritten; /* non-final reports that lack at least one output */
@@ -27,10 +29,11 @@ struct outputs {
 /*
  * Check before the run that its files can be written: files can be created in the
  * directory, and a name that is already known is free or --force is set. Writes nothing.
- * `options` is borrowed. No deinit is needed.
+ * `options` and `writer` (NULL: this process creates files) are borrowed. No deinit is
+ * needed.
  */
-struct error *outputs_init(struct outputs *ret, const struct options *options)
-	__attribute__((warn_unused_result));
+struct error *outputs_init(struct outputs *ret, const struct options *options,
+			   struct writer *writer) __attribute__((warn_unused_result));
 
 /* The options for building the next report (`is_final`: the last one): `options`,
  * extended by what the files need if any are due. Use report_view() to reduce the built

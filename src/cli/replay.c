@@ -52,11 +52,11 @@ static struct error *replay(const struct options *options,
 	struct error *err = snapshot_file_open("--replay", options->replay, &file);
 
 	if (!err)
-		err = offline_shed(options);
+		err = offline_shed();
 	if (!err)
 		err = snapshot_file_load(&file, !options->no_lines);
 	if (!err)
-		err = outputs_init(&outputs, options);
+		err = outputs_init(&outputs, options, output->writer);
 	if (!err)
 		err = make_snapshot(options, file.snap, &made);
 	if (!err)

@@ -845,11 +845,11 @@ struct error *session_run(const struct options *options, int *status)
 	s.setup.options.progress = (struct report_progress){progress_show, &s.progress};
 	if (!err)
 		err = output_open(options->dry_run ? NULL : options->output,
-				  options->force, &s.output);
+				  options->force, NULL, &s.output);
 	if (err)
 		return err;
 	if (!options->dry_run)
-		err = outputs_init(&s.outputs, options);
+		err = outputs_init(&s.outputs, options, NULL);
 	if (!err)
 		err = file_limit_check(LEAST_FILES);
 	/* A command inherits the original limits, so raise them only after it has

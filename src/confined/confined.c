@@ -85,8 +85,11 @@ static void end_child(struct confined *c)
 
 	if (!c->pid)
 		return;
-	/* It would serve as long as the socket is open, and may be in a loop. */
-	kill(c->pid, SIGKILL);
+	/* A writer cleans up when the socket is closed, and this process may not be
+	 * permitted to kill it. Any other child may be in a loop. */
+	shutdown(c->socket, SHUT_RDWR);
+	if (c->options.kind != CONFINED_WRITER)
+		kill(c->pid, SIGKILL);
 	for (int i = 0; i < END_TRIES && !ended; i++) {
 		ended = waitpid(c->pid, &status, WNOHANG);
 		if (!ended)

@@ -9,6 +9,11 @@
  * A reader (CONFINED_READER) opens no files. This process answers its system calls with
  * a path, as the policy decides (confined/broker.h). A client (CONFINED_CLIENT) keeps
  * access to files and sockets.
+ *
+ * A writer (CONFINED_WRITER) is for the opposite case: this process gives up privileges
+ * for such work itself, and the child keeps root's user id and the capabilities to create
+ * files. It also keeps the working directory. If this process is killed, the writer
+ * removes what is incomplete and ends.
  */
 #ifndef CONFINED_CONFINED_H
 #define CONFINED_CONFINED_H
@@ -27,6 +32,7 @@ struct confined_server;
 enum confined_kind {
 	CONFINED_READER,
 	CONFINED_CLIENT,
+	CONFINED_WRITER,
 };
 
 /* A request in the child. */
@@ -57,6 +63,10 @@ struct confined_options {
 	struct broker_policy policy;
 	/* Fail instead of starting the child without a filter. */
 	bool needs_filter;
+	/* Called in the child before it ends because this process ended or closed the
+	 * socket. May be NULL. */
+	void (*ends)(void *arg);
+	void *ends_arg;
 	/* Receives what the child is working on; NULL: not reported. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;

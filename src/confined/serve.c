@@ -77,7 +77,9 @@ static void settle(const struct confined_options *options, int socket, int paren
 	sigset_t none;
 
 	open_helper_forget();
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* A writer notices the end of the socket, and cleans up. */
+	if (options->kind != CONFINED_WRITER)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1); /* the parent has exited already */
 	prctl(PR_SET_NAME, options->name);
@@ -89,7 +91,7 @@ static void settle(const struct confined_options *options, int socket, int paren
 	signal(SIGQUIT, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (chdir("/"))
+	if (options->kind != CONFINED_WRITER && chdir("/"))
 		_exit(1);
 	keep_only(socket);
 	limit(RLIMIT_CORE, 0);
@@ -106,8 +108,11 @@ static void settle(const struct confined_options *options, int socket, int paren
  * reader's calls, if it has a policy. */
 static struct error *confine(const struct confined_options *options, int *ret_listener)
 {
-	struct error *err = shed_root(0);
+	struct error *err;
 
+	if (options->kind == CONFINED_WRITER)
+		return shed_for_writing();
+	err = shed_root(0);
 	if (err)
 		return err;
 	if (options->kind == CONFINED_CLIENT)
@@ -140,7 +145,11 @@ static void tell_unfiltered(const struct confined_options *options)
 	/* Nobody answers for this process, so a reader opens files itself. */
 	bool opens_files = options->kind == CONFINED_READER && options->policy.find;
 
-	error_destroy(opens_files ? shed_for_reading() : shed_root(0));
+	/* The filter of a writer fails again, after its capabilities are gone. */
+	if (options->kind == CONFINED_WRITER)
+		error_destroy(shed_for_writing());
+	else
+		error_destroy(opens_files ? shed_for_reading() : shed_root(0));
 	if (message_put(SOCKET, MESSAGE_READY, 0, NULL, -1))
 		_exit(1);
 }
@@ -204,6 +213,8 @@ _Noreturn void confined_serve(const struct confined_options *options, bool is_co
 		tell_unfiltered(options);
 	while (serve_one(options, &server))
 		;
+	if (options->ends)
+		options->ends(options->ends_arg);
 	/* Without running destructors: they are the parent's. */
 	_exit(0);
 }

@@ -186,9 +186,16 @@ struct error *shed_for_opening(void)
 	return err ? err : filter_load_files();
 }
 
-struct error *shed_for_files(bool writes_files)
+struct error *shed_for_writing(void)
 {
-	struct error *err = shed_capabilities(writes_files ? FOR_FILES : 0);
+	struct error *err = shed_capabilities(FOR_FILES);
+
+	return err ? err : filter_load_files();
+}
+
+struct error *shed_for_report(void)
+{
+	struct error *err = shed_root(0);
 
 	return err ? err : filter_load_files();
 }

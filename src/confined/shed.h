@@ -61,11 +61,12 @@ struct error *shed_for_tracing(bool holds_command, bool has_network)
  * thread. */
 struct error *shed_for_opening(void) __attribute__((warn_unused_result));
 
-/*
- * Keep what a report from a file needs: reading and writing files. With `writes_files`
- * files can be created in others' directories, as root can; otherwise all capabilities
- * are given up.
- */
-struct error *shed_for_files(bool writes_files) __attribute__((warn_unused_result));
+/* Keep what is needed to create files in others' directories, as root can. The process
+ * must have one thread. */
+struct error *shed_for_writing(void) __attribute__((warn_unused_result));
+
+/* Keep what is needed to make a report from open files: shed_root(0), and no system calls
+ * but those for memory and files. */
+struct error *shed_for_report(void) __attribute__((warn_unused_result));
 
 #endif

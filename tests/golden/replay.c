@@ -5,14 +5,13 @@
  * outputs, to be reviewed and copied here.
  */
 #include "cut.h"
+#include "offline_apart.h"
 #include "unit/render/fixture.h"
 
 #include <time.h>
 
 #include <zlib.h>
 
-#include "cli/diff.h"
-#include "cli/replay.h"
 #include "report/recorded.h"
 #include "snapshot/file.h"
 
@@ -256,7 +255,7 @@ static void check_run(const char *words, const char *output_option, const char *
 		argv[argc++] = word;
 	/* Unless the output is a report, a report goes to standard output as well. */
 	REQUIRE(!options_parse(argc, argv, &options));
-	err = options.action == ACTION_DIFF ? diff_run(&options) : replay_run(&options);
+	err = offline_apart(&options);
 	if (err)
 		CHECK_FAIL("%s: %s", name, err->message);
 	REQUIRE(!err);

@@ -360,14 +360,17 @@ static char *record(void)
 	return path;
 }
 
-/* Starts memtrace with a pipe as stdout. It blocks until the pipe is read from *from. */
+/* Starts memtrace with a full pipe as stdout. It blocks until the pipe is read from
+ * *from. */
 static pid_t start_reader(const char *const argv[], int *from)
 {
+	static const char page[4096];
 	int fds[2];
 	pid_t pid;
 
 	REQUIRE(!pipe2(fds, O_CLOEXEC));
-	REQUIRE(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
+	REQUIRE(fcntl(fds[1], F_SETPIPE_SZ, sizeof(page)) == sizeof(page));
+	REQUIRE(write(fds[1], page, sizeof(page)) == sizeof(page));
 	fflush(stdout);
 	pid = fork();
 	REQUIRE(pid >= 0);
@@ -381,21 +384,48 @@ static pid_t start_reader(const char *const argv[], int *from)
 	return pid;
 }
 
-static void check_reader(const char *const argv[], const char *capabilities)
+/* Wait until it writes to the full pipe, with its snapshot read. */
+static void await_write(int pid)
 {
 	double until_s = live_now_s() + TIMEOUT_S;
-	struct status status;
-	char path[64], bytes[4096];
-	int from, result;
+	char path[64], line[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	do {
+		FILE *file = fopen(path, "re");
+
+		REQUIRE(file && live_now_s() < until_s);
+		if (!fgets(line, sizeof(line), file))
+			line[0] = '\0';
+		fclose(file);
+		live_sleep(0.01);
+		/* write(1, ...) */
+	} while (strncmp(line, "1 0x1 ", 6) != 0);
+}
+
+/* The child that creates files; it has nothing to do with snapshots. */
+static void check_writer(int pid)
+{
+	int writer;
+
+	REQUIRE(find_child(pid, "memtrace-write", &writer));
+	check_threads(writer, 0, FOR_FILES);
+	CHECK_INT(inject(writer, SYS_execve, "/bin/true", 0, 0), -EPERM);
+}
+
+static void check_reader(const char *const argv[], bool has_writer)
+{
+	char bytes[4096];
+	int from, result, writer;
 	pid_t pid = start_reader(argv, &from);
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	do {
-		live_sleep(0.01);
-		REQUIRE(live_now_s() < until_s);
-		REQUIRE(read_status(path, &status));
-	} while (strcmp(status.filtered, "2") != 0);
-	check_status(&status, 0, capabilities);
+	await_write(pid);
+	check_threads(pid, SHED_USER, NONE);
+	check_files_of_root(pid, true);
+	if (has_writer)
+		check_writer(pid);
+	else
+		CHECK(!find_child(pid, "memtrace-write", &writer));
 	while (read(from, bytes, sizeof(bytes)) > 0)
 		;
 	close(from);
@@ -403,13 +433,17 @@ static void check_reader(const char *const argv[], const char *capabilities)
 	CHECK(WIFEXITED(result) && !WEXITSTATUS(result));
 }
 
-static bool exists(const char *directory, const char *name)
+/* An output file: complete, and root's alone. */
+static void check_output(const char *directory, const char *name)
 {
 	char path[512];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	return !stat(path, &st) && st.st_size > 0;
+	REQUIRE(!stat(path, &st));
+	CHECK(st.st_size > 0);
+	CHECK_INT(st.st_uid, 0);
+	CHECK_INT(st.st_mode, S_IFREG | 0600);
 }
 
 /* Some files belong to root alone, some directories to another user. */
@@ -430,14 +464,87 @@ static void while_it_reads_a_snapshot(void)
 	REQUIRE(!chmod(snapshot, 0600) && !chown(snapshot, 12345, 12345));
 	snprintf(page, sizeof(page), "%s/page.html", mine);
 	snprintf(saved, sizeof(saved), "%s/saved.mts", other);
-	check_reader(plain, NONE);
-	check_reader(diff, NONE);
-	check_reader(files, FOR_FILES);
-	CHECK(exists(mine, "page.html"));
-	CHECK(exists(other, "saved.mts"));
+	check_reader(plain, false);
+	check_reader(diff, false);
+	check_reader(files, true);
+	check_output(mine, "page.html");
+	check_output(other, "saved.mts");
 	free(snapshot);
 	free(mine);
 	free(other);
+}
+
+/* How many files there are. */
+static unsigned count_files(const char *directory)
+{
+	unsigned count = 0;
+	struct dirent *entry;
+	DIR *dir = opendir(directory);
+
+	REQUIRE(dir);
+	while ((entry = readdir(dir)))
+		count += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+	closedir(dir);
+	return count;
+}
+
+/* Run memtrace in a directory of root alone; its exit status. */
+static int run_in(const char *directory, const char *options)
+{
+	char command[1200];
+	int result;
+
+	snprintf(command, sizeof(command), "cd %s && %s %s 2>stderr", directory,
+		 memtrace_path, options);
+	result = system(command);
+	return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
+}
+
+static void check_said(const char *directory, const char *text)
+{
+	char path[512], said[512] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/stderr", directory);
+	file = fopen(path, "re");
+	REQUIRE(file);
+	said[fread(said, 1, sizeof(said) - 1, file)] = '\0';
+	fclose(file);
+	CHECK_CONTAINS(said, text);
+}
+
+/* Files of a run that reads snapshots behave as those of one that traces. */
+static void files_of_a_snapshot(void)
+{
+	char *snapshot = live_path("shed.mts"), *dir = live_path("work");
+	char options[1000], limited[300];
+
+	REQUIRE(!mkdir(dir, 0700));
+	/* Relative names, and those with sequences. */
+	snprintf(options, sizeof(options), "--replay %s -o report --csv './%%n-%%%%.csv'",
+		 snapshot);
+	CHECK_INT(run_in(dir, options), 0);
+	check_output(dir, "report");
+	check_output(dir, "1-%.csv");
+	CHECK_INT(count_files(dir), 3);
+	/* Nothing is overwritten unasked. */
+	CHECK_INT(run_in(dir, options), 1);
+	check_said(dir, "--output report exists");
+	strcat(options, " --force");
+	CHECK_INT(run_in(dir, options), 0);
+	/* One that cannot be created, or has no room. */
+	snprintf(options, sizeof(options), "--diff %s %s --json no/where", snapshot,
+		 snapshot);
+	CHECK_INT(run_in(dir, options), 1);
+	check_said(dir, "cannot write --json no/where: No such file or directory");
+	snprintf(options, sizeof(options), "--replay %s --json full", snapshot);
+	snprintf(limited, sizeof(limited), "%s && ulimit -f 1", dir);
+	CHECK_INT(run_in(limited, options), 1);
+	check_said(dir, "cannot write --json full: File too large");
+	/* The report, the file and what was said. */
+	CHECK_INT(count_files(dir), 3);
+	free(snapshot);
+	free(dir);
 }
 
 int main(void)
@@ -447,5 +554,6 @@ int main(void)
 	RUN(while_it_fetches_debug_files);
 	RUN(a_command_is_left_alone);
 	RUN(while_it_reads_a_snapshot);
+	RUN(files_of_a_snapshot);
 	return check_done();
 }

@@ -25,7 +25,7 @@ static void reports_follow_each_other(void)
 	char path[128], buf[64];
 
 	snprintf(path, sizeof(path), "%s/out", dir.path);
-	REQUIRE(!output_open(path, false, &output));
+	REQUIRE(!output_open(path, false, NULL, &output));
 	fputs("one\n", output.file);
 	CHECK_INT(temp_dir_count(&dir, false), 0);
 	REQUIRE(!output_flush(&output));
@@ -53,7 +53,7 @@ static void check_failure(int before, const char *old, const char *left)
 	snprintf(want, sizeof(want), "cannot write --output %s: File too large", path);
 	if (old)
 		temp_dir_write(&dir, "out", old);
-	REQUIRE(!output_open(path, old, &output));
+	REQUIRE(!output_open(path, old, NULL, &output));
 	for (int i = 0; i < before; i++) {
 		fputs("whole\n", output.file);
 		REQUIRE(!output_flush(&output));

@@ -68,7 +68,7 @@ static void all_files_at_the_end(void)
 	run_init(&r);
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++)
 		ask_for(&r, (enum output_kind)i, names[i]);
-	REQUIRE(!outputs_init(&r.outputs, &r.options));
+	REQUIRE(!outputs_init(&r.outputs, &r.options, NULL));
 	CHECK_INT(temp_dir_count(&r.dir, false), 0);
 	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, false));
 	CHECK_INT(temp_dir_count(&r.dir, false), 0);
@@ -91,7 +91,7 @@ static void files_at_each_report(void)
 	ask_for(&r, OUTPUT_CSV, "%p-%n.csv");
 	ask_for(&r, OUTPUT_FLAMEGRAPH, "always");
 	r.options.output_every = true;
-	REQUIRE(!outputs_init(&r.outputs, &r.options));
+	REQUIRE(!outputs_init(&r.outputs, &r.options, NULL));
 	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, false));
 	r.f.report->sequence++;
 	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, false));
@@ -117,7 +117,7 @@ static void others_are_written(void)
 	ask_for(&r, OUTPUT_FLAMEGRAPH, "first");
 	ask_for(&r, OUTPUT_CSV, "second");
 	ask_for(&r, OUTPUT_JSON, "third");
-	REQUIRE(!outputs_init(&r.outputs, &r.options));
+	REQUIRE(!outputs_init(&r.outputs, &r.options, NULL));
 	temp_dir_write(&r.dir, "first", "theirs");
 	REQUIRE(!symlink("first", temp_dir_path(&r.dir, "third")));
 	check_fails(outputs_write(&r.outputs, r.f.report, NULL, true), "/first exists");
@@ -135,22 +135,23 @@ static void troubles_show_before_the_run(void)
 	temp_dir_write(&r.dir, "old-1", "old");
 	temp_dir_write(&r.dir, "old-4321", "old");
 	ask_for(&r, OUTPUT_CSV, "old");
-	check_fails(outputs_init(&r.outputs, &r.options), "--csv ");
+	check_fails(outputs_init(&r.outputs, &r.options, NULL), "--csv ");
 	r.options.force = true;
-	CHECK(!outputs_init(&r.outputs, &r.options));
+	CHECK(!outputs_init(&r.outputs, &r.options, NULL));
 	r.options.force = false;
 	ask_for(&r, OUTPUT_CSV, "old-%p");
-	check_fails(outputs_init(&r.outputs, &r.options), "/old-4321 exists");
+	check_fails(outputs_init(&r.outputs, &r.options, NULL), "/old-4321 exists");
 	/* --output-every checks only the first number. A command's pid is unknown yet. */
 	ask_for(&r, OUTPUT_CSV, "old-%n");
-	CHECK(!outputs_init(&r.outputs, &r.options));
+	CHECK(!outputs_init(&r.outputs, &r.options, NULL));
 	r.options.output_every = true;
-	check_fails(outputs_init(&r.outputs, &r.options), "/old-1 exists");
+	check_fails(outputs_init(&r.outputs, &r.options, NULL), "/old-1 exists");
 	ask_for(&r, OUTPUT_CSV, "old-%p");
 	r.options.pid_count = 0;
-	CHECK(!outputs_init(&r.outputs, &r.options));
+	CHECK(!outputs_init(&r.outputs, &r.options, NULL));
 	ask_for(&r, OUTPUT_CSV, "none/x");
-	check_fails(outputs_init(&r.outputs, &r.options), "No such file or directory");
+	check_fails(outputs_init(&r.outputs, &r.options, NULL),
+		    "No such file or directory");
 	CHECK_INT(temp_dir_count(&r.dir, false), 3);
 }
 
@@ -162,7 +163,7 @@ static void reports_have_what_is_needed(void)
 	struct report_options got;
 
 	run_init(&r);
-	REQUIRE(!outputs_init(&r.outputs, &r.options));
+	REQUIRE(!outputs_init(&r.outputs, &r.options, NULL));
 	got = outputs_report_options(&r.outputs, &usual, true);
 	CHECK(got.top == 3 && !got.show_blocks && got.older_ns == 5);
 	CHECK(!outputs_save_is_due(&r.outputs, true));
@@ -193,7 +194,7 @@ static void json_lists_blocks_when_asked(void)
 	run_init(&r);
 	ask_for(&r, OUTPUT_JSON, "x");
 	r.options.output_every = true;
-	REQUIRE(!outputs_init(&r.outputs, &r.options));
+	REQUIRE(!outputs_init(&r.outputs, &r.options, NULL));
 	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, true));
 	temp_dir_read(&r.dir, "x", buf, sizeof(buf));
 	CHECK_CONTAINS(buf, "\"frames\":[");
@@ -221,7 +222,7 @@ static void csv_is_of_the_view(void)
 	r.f.snap->blocks[BLOCK_HEAP].len = 3;
 	ask_for(&r, OUTPUT_CSV, "x");
 	r.options.force = true;
-	REQUIRE(!outputs_init(&r.outputs, &r.options));
+	REQUIRE(!outputs_init(&r.outputs, &r.options, NULL));
 	for (int i = 0; i < 2; i++) {
 		r.options.view = options.view = i ? "traffic" : "growth";
 		REQUIRE(!report_build(r.f.snap, r.f.history, r.f.frames, &options,
@@ -257,7 +258,7 @@ static void standard_output_at_the_end(void)
 	REQUIRE(dup2(fd, STDOUT_FILENO) >= 0);
 	close(fd);
 
-	struct error *before = outputs_init(&r.outputs, &r.options);
+	struct error *before = outputs_init(&r.outputs, &r.options, NULL);
 	unsigned top = (unsigned)outputs_report_options(&r.outputs, &usual, false).top;
 	struct error *every = outputs_write(&r.outputs, r.f.report, NULL, false);
 	size_t early = strlen(temp_dir_read(&r.dir, "stdout", buf, sizeof(buf)));

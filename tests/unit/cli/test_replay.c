@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* --replay and --diff with files that are no snapshots, and with reports that cannot be
  * written. */
+#include "offline_apart.h"
 #include "options_check.h"
 #include "temp_dir.h"
 #include "unit/render/fixture.h"
@@ -8,8 +9,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "cli/diff.h"
-#include "cli/replay.h"
 #include "report/recorded.h"
 #include "snapshot/file.h"
 
@@ -38,7 +37,7 @@ static struct error *replay(char *const *argv)
 	if (err)
 		CHECK_FAIL("%s", err->message);
 	REQUIRE(!err);
-	return options.action == ACTION_DIFF ? diff_run(&options) : replay_run(&options);
+	return offline_apart(&options);
 }
 
 #define REPLAY(...) replay(ARGV(__VA_ARGS__))
