@@ -38,8 +38,8 @@ int message_send(int socket, const struct message *message, const int fds[],
 int message_receive(int socket, struct message *message, int fds[], size_t *fd_count);
 
 /* Run the child of `parent`: load libbcc, wait for MESSAGE_COMPILE on the socket, and
- * answer it. The child is killed when its parent dies, and ends when the other side closes
- * the socket. All its output goes to `log_fd`. Does not return. */
+ * answer it. The child is killed when its parent dies, and ends when the other side
+ * closes the socket. All its output goes to `log_fd`. Does not return. */
 _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd);
 
 #endif
