@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
+#include <unistd.h>
 
 #include "confined/refusal.h"
 #include "util/cleanup.h"
@@ -69,6 +72,13 @@ static const int asked[] = {
 	SCMP_SYS(readlink), SCMP_SYS(readlinkat),
 };
 
+/* Besides, what a process that opens files needs. */
+static const int opening[] = {
+	SCMP_SYS(openat2),         SCMP_SYS(newfstatat), SCMP_SYS(statx),
+	SCMP_SYS(statfs),          SCMP_SYS(readlink),   SCMP_SYS(readlinkat),
+	SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
+};
+
 static const int fcntl_commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
 
 /* Calls that memtrace never makes. (The headers for libbcc are in a file system made by
@@ -119,6 +129,8 @@ static const int tracing[] = {
 	SCMP_SYS(pidfd_send_signal),
 	SCMP_SYS(kill),
 	SCMP_SYS(tkill),
+	SCMP_SYS(rt_sigqueueinfo),
+	SCMP_SYS(rt_tgsigqueueinfo),
 	SCMP_SYS(bpf),
 	SCMP_SYS(perf_event_open),
 };
@@ -194,6 +206,59 @@ static int add_conditions(scmp_filter_ctx filter)
 	return result;
 }
 
+/* Opening a file is allowed if it is for reading alone. */
+static int allow_reading(scmp_filter_ctx filter)
+{
+	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
+	const struct scmp_arg_cmp of_open = {
+		.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = writes, .datum_b = 0};
+	const struct scmp_arg_cmp of_openat = {
+		.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = writes, .datum_b = 0};
+	int result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, of_open);
+
+	return result ? result
+		      : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+					 of_openat);
+}
+
+static int allow_threads(scmp_filter_ctx filter)
+{
+	const struct scmp_arg_cmp is_thread = {.arg = 0,
+					       .op = SCMP_CMP_MASKED_EQ,
+					       .datum_a = CLONE_THREAD,
+					       .datum_b = CLONE_THREAD};
+	int result =
+		seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, is_thread);
+
+	/* A filter cannot see its flags. The C library tries clone(2) then. */
+	return result ? result
+		      : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3),
+					 0);
+}
+
+struct error *filter_load_opener(void)
+{
+	_cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int result;
+
+	if (!filter)
+		return error_no_memory();
+	result = add_rules(filter, SCMP_ACT_ALLOW, allowed,
+			   sizeof(allowed) / sizeof(*allowed));
+	if (!result)
+		result = add_rules(filter, SCMP_ACT_ALLOW, opening,
+				   sizeof(opening) / sizeof(*opening));
+	if (!result)
+		result = add_conditions(filter);
+	if (!result)
+		result = allow_reading(filter);
+	if (!result)
+		result = allow_threads(filter);
+	if (!result)
+		result = load(filter);
+	return result ? failed(result) : NULL;
+}
+
 struct error *filter_load_reader(int *ret_listener)
 {
 	_cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -241,15 +306,48 @@ struct refusal {
 		(applies), (calls), sizeof(calls) / sizeof(*(calls))                     \
 	}
 
+/* No page becomes executable. */
+static int refuse_code(scmp_filter_ctx filter)
+{
+	const struct scmp_arg_cmp executable = {.arg = 2,
+						.op = SCMP_CMP_MASKED_EQ,
+						.datum_a = PROT_EXEC,
+						.datum_b = PROT_EXEC};
+	const struct scmp_arg_cmp executable_shared = {.arg = 2,
+						       .op = SCMP_CMP_MASKED_EQ,
+						       .datum_a = SHM_EXEC,
+						       .datum_b = SHM_EXEC};
+	static const int calls[] = {SCMP_SYS(mmap), SCMP_SYS(mprotect),
+				    SCMP_SYS(pkey_mprotect)};
+	int result = 0;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls) && !result; i++)
+		result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
+					  executable);
+	if (!result)
+		result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(shmat),
+					  1, executable_shared);
+	/* READ_IMPLIES_EXEC */
+	return result ? result
+		      : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM),
+					 SCMP_SYS(personality), 0);
+}
+
+/* Signals to other processes. pthread_kill(3) and abort(3) send them to this one. */
+static int refuse_signals(scmp_filter_ctx filter)
+{
+	const struct scmp_arg_cmp is_other = {
+		.arg = 0, .op = SCMP_CMP_NE, .datum_a = (scmp_datum_t)getpid()};
+
+	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
+				is_other);
+}
+
 /* Load a filter that refuses these calls and allows all others. */
 static struct error *load_refusals(const struct refusal refusals[], size_t count,
 				   bool is_code_fixed, bool for_all_threads)
 {
 	_cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	const struct scmp_arg_cmp executable = {.arg = 2,
-						.op = SCMP_CMP_MASKED_EQ,
-						.datum_a = PROT_EXEC,
-						.datum_b = PROT_EXEC};
 	int result = 0;
 
 	if (!filter)
@@ -261,11 +359,9 @@ static struct error *load_refusals(const struct refusal refusals[], size_t count
 			result = add_rules(filter, SCMP_ACT_ERRNO(EPERM),
 					   refusals[i].calls, refusals[i].count);
 	if (!result && is_code_fixed)
-		result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mmap),
-					  1, executable);
-	if (!result && is_code_fixed)
-		result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM),
-					  SCMP_SYS(mprotect), 1, executable);
+		result = refuse_code(filter);
+	if (!result && !for_all_threads && !IS_SANITIZED)
+		result = refuse_signals(filter);
 	if (!result)
 		result = load(filter);
 	return result ? failed(result) : NULL;

@@ -27,6 +27,15 @@ struct error *filter_load_reader(int *ret_listener) __attribute__((warn_unused_r
 struct error *filter_load_client(void) __attribute__((warn_unused_result));
 
 /*
+ * Confine the calling process permanently to what opens files for reading and passes
+ * their descriptors: it may use descriptors, allocate memory, and create threads. Calls
+ * for other processes, sockets, IPC and attributes of files fail with EPERM, as does
+ * opening a file for writing, except by openat2(2), whose flags a filter cannot see. Sets
+ * no_new_privs. Same errors.
+ */
+struct error *filter_load_opener(void) __attribute__((warn_unused_result));
+
+/*
  * Refuse, in all threads of this process, system calls that tracing does not need:
  * those for starting programs, mounts, modules, clocks etc.; without `holds_command`
  * also ptrace(2), and without `has_network` also sockets. Same errors.

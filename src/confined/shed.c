@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "confined/filter.h"
+#include "confined/landlock.h"
 #include "confined/refusal.h"
 #include "util/cleanup.h"
 #include "util/sanitized.h"
@@ -183,7 +184,10 @@ struct error *shed_for_opening(void)
 {
 	struct error *err = shed_capabilities(BIT(CAP_DAC_READ_SEARCH));
 
-	return err ? err : filter_load_files();
+	/* The user id stays root's: file systems of servers ask for it. So its own files
+	 * could be written by openat2(2), where the kernel lacks Landlock. */
+	(void)landlock_forbid_writing();
+	return err ? err : filter_load_opener();
 }
 
 struct error *shed_for_writing(void)

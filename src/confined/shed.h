@@ -57,8 +57,8 @@ struct error *shed_for_thread(void) __attribute__((warn_unused_result));
 struct error *shed_for_tracing(bool holds_command, bool has_network)
 	__attribute__((warn_unused_result));
 
-/* Keep what is needed to open others' files for reading. The process must have one
- * thread. */
+/* Keep what is needed to open others' files for reading, and the user id. The process
+ * must have one thread. */
 struct error *shed_for_opening(void) __attribute__((warn_unused_result));
 
 /* Keep what is needed to create files in others' directories, as root can. The process

@@ -161,6 +161,21 @@ static void check_confined(int pid, const char *name, bool opens_by_itself)
 	check_files_of_root(child, opens_by_itself);
 }
 
+/* Reads all files, and changes none. */
+static void check_opener(int pid)
+{
+	char path[] = "/tmp/memtrace-private-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	REQUIRE(fd >= 0 && !fchown(fd, 12345, 12345));
+	close(fd);
+	CHECK(inject(pid, SYS_open, path, O_RDONLY | O_CLOEXEC, 0) >= 0);
+	CHECK_INT(inject(pid, SYS_open, path, O_WRONLY | O_CLOEXEC, 0), -EPERM);
+	CHECK_INT(inject(pid, SYS_chmod, path, 0666, 0), -EPERM);
+	CHECK_INT(inject(pid, SYS_execve, "/bin/true", 0, 0), -EPERM);
+	unlink(path);
+}
+
 /* Its children that open and parse files. */
 static void check_children(int pid)
 {
@@ -168,6 +183,7 @@ static void check_children(int pid)
 
 	REQUIRE(find_child(pid, "memtrace-open", &opener));
 	check_threads(opener, 0, FOR_OPENING);
+	check_opener(opener);
 	check_confined(pid, "memtrace-elf", true);
 	check_confined(pid, "memtrace-read", false);
 }

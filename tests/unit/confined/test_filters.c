@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which system calls each filter of memtrace's processes refuses, and which it leaves.
+ * Every call is first made without a filter: it must then not fail with EPERM. So EPERM
+ * comes from the filter, not from a missing capability.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "confined/filter.h"
+#include "util/sanitized.h"
+
+/* Groups of calls. */
+enum {
+	SYSTEM = 1 << 0,      /* programs, mounts, modules, clocks and the like */
+	OTHERS = 1 << 1,      /* other processes, BPF */
+	DEBUGGING = 1 << 2,   /* ptrace(2) */
+	NETWORK = 1 << 3,     /* sockets */
+	CODE = 1 << 4,        /* executable memory */
+	ATTRIBUTES = 1 << 5,  /* of files, and their names */
+	WRITING = 1 << 6,     /* opening for writing */
+	READING = 1 << 7,     /* opening for reading */
+	DESCRIPTORS = 1 << 8, /* use of those that are open */
+	MEMORY = 1 << 9,
+	THREADS = 1 << 10,
+	PROCESSES = 1 << 11, /* fork(2) */
+	GROUP_END = 1 << 12,
+};
+
+/* A call with arguments that do no harm, mostly because they are not valid. */
+struct attempt {
+	unsigned group;
+	const char *name;
+	long number, args[5];
+};
+
+#define CALL(group_, name_, ...)                                                         \
+	{                                                                                \
+		.group = (group_), .name = #name_, .number = SYS_##name_, .args = {      \
+			__VA_ARGS__                                                      \
+		}                                                                        \
+	}
+
+#define NOWHERE   (long)"/nowhere/at/all"
+#define BAD       (-1)
+#define PAGE      4096
+
+#define ANONYMOUS (MAP_PRIVATE | MAP_ANONYMOUS)
+
+static char page[2 * PAGE];
+static struct open_how reading = {.flags = O_RDONLY};
+
+static const struct attempt attempts[] = {
+	CALL(SYSTEM, process_vm_writev, 0),
+	CALL(SYSTEM, execve, NOWHERE),
+	CALL(SYSTEM, execveat, BAD, NOWHERE),
+	CALL(SYSTEM, mount, 0, NOWHERE),
+	CALL(SYSTEM, umount2, NOWHERE),
+	CALL(SYSTEM, move_mount, BAD, NOWHERE, BAD, NOWHERE),
+	CALL(SYSTEM, open_tree, BAD, NOWHERE),
+	CALL(SYSTEM, pivot_root, NOWHERE, NOWHERE),
+	CALL(SYSTEM, chroot, NOWHERE),
+	CALL(SYSTEM, setns, BAD),
+	CALL(SYSTEM, unshare, 0),
+	CALL(SYSTEM, init_module, 0),
+	CALL(SYSTEM, finit_module, BAD),
+	CALL(SYSTEM, delete_module, 0),
+	CALL(SYSTEM, kexec_load, 0, 0, 0, BAD),
+	CALL(SYSTEM, kexec_file_load, BAD, BAD, 0, 0, BAD),
+	CALL(SYSTEM, reboot, 0),
+	CALL(SYSTEM, swapon, 0, BAD),
+	CALL(SYSTEM, swapoff, 0),
+	CALL(SYSTEM, acct, NOWHERE),
+	CALL(SYSTEM, quotactl, BAD),
+	CALL(SYSTEM, settimeofday, 1),
+	CALL(SYSTEM, clock_settime, 99),
+	CALL(SYSTEM, sethostname, 0, BAD),
+	CALL(SYSTEM, setdomainname, 0, BAD),
+	CALL(SYSTEM, iopl, 99),
+	CALL(SYSTEM, ioperm, BAD, 1, 1),
+	CALL(SYSTEM, mknod, NOWHERE),
+	CALL(SYSTEM, mknodat, BAD, NOWHERE),
+	CALL(SYSTEM, add_key, 0),
+	CALL(SYSTEM, request_key, 0),
+	CALL(SYSTEM, keyctl, BAD),
+	CALL(SYSTEM, userfaultfd, BAD),
+	CALL(SYSTEM, io_uring_setup, 1, 0),
+	CALL(SYSTEM, open_by_handle_at, BAD, 0),
+	CALL(OTHERS, process_vm_readv, 0),
+	CALL(OTHERS, pidfd_getfd, BAD),
+	CALL(OTHERS, pidfd_send_signal, BAD),
+	CALL(OTHERS, kill, 1, 0),
+	CALL(OTHERS, tkill, 1, 0),
+	CALL(OTHERS, rt_sigqueueinfo, 1, 0, 0),
+	CALL(OTHERS, rt_tgsigqueueinfo, 1, 1, 0, 0),
+	CALL(OTHERS, tgkill, 1, 1, 0),
+	CALL(OTHERS, bpf, BAD),
+	CALL(OTHERS, perf_event_open, 0),
+	CALL(DEBUGGING, ptrace, PTRACE_PEEKDATA, BAD),
+	CALL(NETWORK, socket, BAD),
+	CALL(NETWORK, connect, BAD),
+	CALL(NETWORK, bind, BAD),
+	CALL(NETWORK, listen, BAD),
+	CALL(NETWORK, accept, BAD),
+	CALL(NETWORK, accept4, BAD),
+	CALL(CODE, mmap, 0, PAGE, PROT_READ | PROT_EXEC, ANONYMOUS, BAD),
+	CALL(CODE, mprotect, 1, PAGE, PROT_EXEC),
+	CALL(CODE, pkey_mprotect, 1, PAGE, PROT_EXEC, BAD),
+	CALL(CODE, shmat, BAD, 0, SHM_EXEC),
+	CALL(CODE, personality, 0xffffffff),
+	CALL(ATTRIBUTES, chmod, NOWHERE),
+	CALL(ATTRIBUTES, fchmod, BAD),
+	CALL(ATTRIBUTES, fchmodat, BAD, NOWHERE),
+	CALL(ATTRIBUTES, chown, NOWHERE),
+	CALL(ATTRIBUTES, fchown, BAD),
+	CALL(ATTRIBUTES, setxattr, NOWHERE),
+	CALL(ATTRIBUTES, fsetxattr, BAD),
+	CALL(ATTRIBUTES, utimensat, BAD, NOWHERE),
+	CALL(ATTRIBUTES, truncate, NOWHERE),
+	CALL(ATTRIBUTES, unlink, NOWHERE),
+	CALL(ATTRIBUTES, rename, NOWHERE, NOWHERE),
+	CALL(ATTRIBUTES, link, NOWHERE, NOWHERE),
+	CALL(ATTRIBUTES, symlink, NOWHERE, NOWHERE),
+	CALL(ATTRIBUTES, mkdir, NOWHERE),
+	CALL(ATTRIBUTES, prlimit64, 0),
+	CALL(WRITING, open, (long)"/dev/null", O_WRONLY),
+	CALL(WRITING, open, (long)"/dev/null", O_RDWR),
+	CALL(WRITING, open, (long)"/dev/null", O_RDONLY | O_TRUNC),
+	CALL(WRITING, open, NOWHERE, O_RDONLY | O_CREAT, 0600),
+	CALL(WRITING, openat, AT_FDCWD, (long)"/dev/null", O_WRONLY),
+	CALL(WRITING, openat, AT_FDCWD, NOWHERE, O_CREAT, 0600),
+	CALL(WRITING, creat, NOWHERE, 0600),
+	CALL(READING, open, (long)"/dev/null", O_RDONLY),
+	CALL(READING, openat, AT_FDCWD, (long)"/dev/null", O_RDONLY | O_CLOEXEC),
+	CALL(READING, openat2, AT_FDCWD, (long)"/dev/null", (long)&reading,
+	     sizeof(reading)),
+	CALL(READING, readlink, (long)"/proc/self/exe", (long)page, PAGE),
+	CALL(READING, statfs, (long)"/", (long)page),
+	CALL(DESCRIPTORS, read, 0, (long)page, 0),
+	CALL(DESCRIPTORS, write, 1, (long)page, 0),
+	CALL(DESCRIPTORS, fstat, 0, (long)page),
+	CALL(DESCRIPTORS, sendmsg, BAD),
+	CALL(DESCRIPTORS, recvmsg, BAD),
+	CALL(DESCRIPTORS, poll, 0, 0, 0),
+	CALL(DESCRIPTORS, close, BAD),
+	CALL(MEMORY, mmap, 0, PAGE, PROT_READ | PROT_WRITE, ANONYMOUS, BAD),
+	CALL(MEMORY, mprotect, 1, PAGE, PROT_READ),
+	CALL(MEMORY, brk, 0),
+	CALL(MEMORY, futex, (long)page, BAD),
+	/* Flags that clone(2) refuses. */
+	CALL(THREADS, clone, CLONE_THREAD),
+	CALL(PROCESSES, clone, CLONE_SIGHAND),
+};
+
+#define ATTEMPTS (sizeof(attempts) / sizeof(*attempts))
+
+/* 0, or the errno value. */
+static int make(const struct attempt *a)
+{
+	long result = syscall(a->number, a->args[0], a->args[1], a->args[2], a->args[3],
+			      a->args[4], 0);
+
+	return result < 0 ? errno : 0;
+}
+
+/* Errors without a filter. */
+static int plain[ATTEMPTS];
+
+static struct error *load_nothing(void)
+{
+	return NULL;
+}
+
+static struct error *load_tracing(void)
+{
+	return filter_load_tracing(false, false);
+}
+
+static struct error *load_command(void)
+{
+	return filter_load_tracing(true, false);
+}
+
+static struct error *load_network(void)
+{
+	return filter_load_tracing(false, true);
+}
+
+static struct error *load_reader(void)
+{
+	return filter_load_reader(NULL);
+}
+
+/* Make all attempts in another process, with this filter. */
+static void make_all(struct error *(*load)(void), int ret[ATTEMPTS])
+{
+	int *shared = mmap(NULL, sizeof(plain), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	REQUIRE(shared != MAP_FAILED);
+	memset(shared, 0xff, sizeof(plain));
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		struct error *err = load();
+
+		for (size_t i = 0; !err && i < ATTEMPTS; i++)
+			shared[i] = make(&attempts[i]);
+		_exit(err != NULL);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	memcpy(ret, shared, sizeof(plain));
+	munmap(shared, sizeof(plain));
+}
+
+static void without_a_filter(void)
+{
+	make_all(load_nothing, plain);
+	for (size_t i = 0; i < ATTEMPTS; i++) {
+		CHECK(plain[i] >= 0);
+		/* A sandbox, or a setting of the machine. */
+		if (plain[i] == EPERM)
+			printf("%s is refused here anyway\n", attempts[i].name);
+	}
+}
+
+/* The calls of `refused` fail with EPERM, and all others as they do without a filter. */
+static void check_filter(const char *name, struct error *(*load)(void), unsigned refused)
+{
+	int got[ATTEMPTS];
+
+	make_all(load, got);
+	for (size_t i = 0; i < ATTEMPTS; i++) {
+		int want = attempts[i].group & refused ? EPERM : plain[i];
+
+		check_state.checks++;
+		if (got[i] != want)
+			CHECK_FAIL("%s: %s(%ld, %ld, %ld): %s, expected: %s", name,
+				   attempts[i].name, attempts[i].args[0],
+				   attempts[i].args[1], attempts[i].args[2],
+				   strerror(got[i]), strerror(want));
+	}
+}
+
+static void while_it_traces(void)
+{
+	const unsigned debugging = IS_SANITIZED ? 0 : DEBUGGING;
+
+	check_filter("tracing", load_tracing, SYSTEM | NETWORK | debugging);
+	check_filter("a command", load_command, SYSTEM | NETWORK);
+	check_filter("the network", load_network, SYSTEM | debugging);
+}
+
+static void while_it_reads_snapshots(void)
+{
+	check_filter("files", filter_load_files,
+		     SYSTEM | NETWORK | CODE | (IS_SANITIZED ? 0 : OTHERS | DEBUGGING));
+}
+
+static void of_clients(void)
+{
+	check_filter("client", filter_load_client, SYSTEM | OTHERS | DEBUGGING);
+}
+
+static void of_readers(void)
+{
+	check_filter("reader", load_reader,
+		     (GROUP_END - 1) & ~(unsigned)(DESCRIPTORS | MEMORY));
+}
+
+static void of_the_opener(void)
+{
+	check_filter("opener", filter_load_opener,
+		     (GROUP_END - 1) &
+			     ~(unsigned)(READING | DESCRIPTORS | MEMORY | THREADS));
+}
+
+/* --- threads ------------------------------------------------------------------------ */
+
+static int go[2];
+
+static void *call_later(void *arg)
+{
+	char byte;
+
+	REQUIRE(read(go[0], &byte, 1) == 1);
+	*(int *)arg = execl("/nowhere/at/all", "x", NULL) ? errno : 0;
+	return NULL;
+}
+
+/* A filter for tracing is also that of threads that exist already. */
+static void of_all_threads(void)
+{
+	pthread_t thread;
+	int status, errnum = 0;
+	pid_t pid;
+
+	REQUIRE(!pipe(go));
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		REQUIRE(!pthread_create(&thread, NULL, call_later, &errnum));
+		REQUIRE(!filter_load_tracing(false, false));
+		REQUIRE(write(go[1], "x", 1) == 1);
+		REQUIRE(!pthread_join(thread, NULL));
+		_exit(errnum);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	CHECK_INT(WEXITSTATUS(status), EPERM);
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+/* As memtrace-open does. */
+static void open_and_start_a_thread(void)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+			       .resolve = RESOLVE_NO_MAGICLINKS};
+	pthread_t thread;
+	char link[32];
+	int place;
+
+	REQUIRE(!filter_load_opener());
+	place = (int)syscall(SYS_openat2, AT_FDCWD, "/dev/null", &how, sizeof(how));
+	CHECK(place >= 0);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	CHECK(open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) >= 0);
+	CHECK(open(link, O_WRONLY | O_CLOEXEC) < 0 && errno == EPERM);
+	CHECK(!pthread_create(&thread, NULL, nothing, NULL) &&
+	      !pthread_join(thread, NULL));
+	CHECK(fork() < 0 && errno == EPERM);
+}
+
+static void a_signal_to_itself(void)
+{
+	signal(SIGUSR1, SIG_IGN);
+	REQUIRE(!filter_load_files());
+	CHECK_INT(raise(SIGUSR1), 0);
+	CHECK(kill(getpid(), SIGUSR1) && errno == EPERM);
+}
+
+static void apart(void (*test)(void))
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		check_state = (struct check_state){0};
+		test();
+		_exit(check_state.failures || !check_state.checks);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static void what_is_left(void)
+{
+	apart(open_and_start_a_thread);
+	if (!IS_SANITIZED)
+		apart(a_signal_to_itself);
+}
+
+int main(void)
+{
+	RUN(without_a_filter);
+	RUN(while_it_traces);
+	RUN(while_it_reads_snapshots);
+	RUN(of_clients);
+	RUN(of_readers);
+	RUN(of_the_opener);
+	RUN(of_all_threads);
+	RUN(what_is_left);
+	return check_done();
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What processes of root can do after they have given up privileges. */
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "confined/landlock.h"
+#include "confined/shed.h"
+#include "util/cleanup.h"
+
+/* Everybody may look into the directory. */
+static char dir[] = "/tmp/memtrace-shed-XXXXXX";
+static char of_root[64], of_other[64], readable[64], folder[64], absent[64];
+
+#define OTHER 12345
+
+static void make(char path[64], const char *name, uid_t user, mode_t mode)
+{
+	int fd;
+
+	snprintf(path, 64, "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	REQUIRE(fd >= 0 && write(fd, "text", 4) == 4);
+	REQUIRE(!fchown(fd, user, user) && !fchmod(fd, mode));
+	close(fd);
+}
+
+static void make_files(void)
+{
+	REQUIRE(mkdtemp(dir) && !chmod(dir, 0755));
+	make(of_root, "root", 0, 0600);
+	make(of_other, "other", OTHER, 0600);
+	make(readable, "readable", 0, 0644);
+	snprintf(folder, sizeof(folder), "%s/folder", dir);
+	snprintf(absent, sizeof(absent), "%s/absent", dir);
+	REQUIRE(!mkdir(folder, 0700) && !chown(folder, OTHER, OTHER));
+}
+
+/* Run a test in a process of its own, as privileges do not come back. */
+static void apart(void (*test)(void))
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		check_state = (struct check_state){0};
+		test();
+		_exit(check_state.failures || !check_state.checks);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+/* 0, or the errno value. */
+static int try_open(const char *path, int flags)
+{
+	_cleanup_(closep) int fd = open(path, flags | O_CLOEXEC, 0600);
+
+	return fd < 0 ? errno : 0;
+}
+
+/* The same by openat2(2). */
+static int try_openat2(const char *path, int flags)
+{
+	struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC,
+			       .mode = flags & O_CREAT ? 0600 : 0};
+	_cleanup_(closep) int fd =
+		(int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	return fd < 0 ? errno : 0;
+}
+
+static int error_of(long result)
+{
+	return result ? errno : 0;
+}
+
+static bool has_landlock(void)
+{
+	return syscall(444, NULL, 0, 1) > 0;
+}
+
+static void check_capabilities(const char *want)
+{
+	char line[128], got[32] = "";
+	FILE *file = fopen("/proc/self/status", "re");
+
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "CapPrm: %31s", got) == 1 ||
+		    sscanf(line, "CapEff: %31s", got) == 1)
+			CHECK_STR(got, want);
+	}
+	fclose(file);
+	CHECK(*got);
+}
+
+/* Reads all, and changes nothing. */
+static void opening(void)
+{
+	bool is_whole = has_landlock();
+
+	REQUIRE(!shed_for_opening());
+	check_capabilities("0000000000000004");
+	CHECK_INT(try_open(of_root, O_RDONLY), 0);
+	CHECK_INT(try_open(of_other, O_RDONLY), 0);
+	CHECK_INT(try_openat2(of_other, O_RDONLY), 0);
+	CHECK_INT(try_open(of_root, O_WRONLY), EPERM);
+	CHECK_INT(try_open(of_root, O_RDONLY | O_TRUNC), EPERM);
+	CHECK_INT(error_of(chmod(of_root, 0666)), EPERM);
+	CHECK_INT(error_of(unlink(of_root)), EPERM);
+	CHECK_INT(error_of(socket(AF_UNIX, SOCK_STREAM, 0)), EPERM);
+	if (!is_whole) {
+		CHECK_NOT_FOR_KERNEL("no Landlock");
+		return;
+	}
+	CHECK_INT(try_openat2(of_root, O_WRONLY), EACCES);
+	CHECK_INT(try_openat2(of_root, O_RDWR), EACCES);
+	CHECK_INT(try_openat2(readable, O_WRONLY | O_TRUNC), EACCES);
+	CHECK_INT(try_openat2("/proc/sys/kernel/core_pattern", O_WRONLY), EACCES);
+	CHECK_INT(try_openat2(absent, O_RDONLY | O_CREAT), EACCES);
+	CHECK_INT(try_openat2("/dev/null", O_WRONLY), EACCES);
+}
+
+/* Only what everybody can read. */
+static void report(void)
+{
+	const gid_t groups[] = {0, OTHER};
+	int kept = open(of_root, O_RDWR | O_CLOEXEC);
+
+	REQUIRE(!setgroups(2, groups));
+	REQUIRE(!shed_for_report());
+	CHECK_INT(getgroups(0, NULL), 0);
+	check_capabilities("0000000000000000");
+	CHECK_INT(getuid(), SHED_USER);
+	CHECK_INT(getegid(), SHED_USER);
+	CHECK_INT(try_open(readable, O_RDONLY), 0);
+	CHECK_INT(try_open(of_root, O_RDONLY), EACCES);
+	CHECK_INT(try_open(of_root, O_WRONLY), EACCES);
+	CHECK_INT(try_open(of_other, O_RDONLY), EACCES);
+	CHECK_INT(error_of(chmod(of_root, 0666)), EPERM);
+	CHECK_INT(error_of(unlink(of_root)), EACCES);
+	CHECK_INT(error_of(setuid(0)), EPERM);
+	CHECK_INT(error_of(socket(AF_UNIX, SOCK_STREAM, 0)), EPERM);
+	CHECK_INT(error_of(execl("/bin/true", "true", NULL)), EPERM);
+	/* What is open stays so. */
+	CHECK_INT(pwrite(kept, "TEXT", 4, 0), 4);
+	close(kept);
+}
+
+/* Files wherever root may create them. */
+static void writing(void)
+{
+	char path[80];
+	struct stat st;
+
+	REQUIRE(!shed_for_writing());
+	check_capabilities("000000000000000a");
+	snprintf(path, sizeof(path), "%s/new", folder);
+	CHECK_INT(try_open(path, O_WRONLY | O_CREAT | O_EXCL), 0);
+	CHECK(!stat(path, &st) && st.st_uid == 0);
+	CHECK_INT(error_of(unlink(path)), 0);
+	CHECK_INT(error_of(socket(AF_UNIX, SOCK_STREAM, 0)), EPERM);
+	CHECK_INT(error_of(execl("/bin/true", "true", NULL)), EPERM);
+	CHECK_INT(error_of(setuid(OTHER)), EPERM);
+}
+
+static void reading(void)
+{
+	char root_of_parent[64];
+
+	snprintf(root_of_parent, sizeof(root_of_parent), "/proc/%d/root", getppid());
+	REQUIRE(!shed_for_reading());
+	/* DAC_READ_SEARCH, SYS_PTRACE, CHECKPOINT_RESTORE */
+	check_capabilities("0000010000080004");
+	CHECK_INT(geteuid(), SHED_USER);
+	CHECK_INT(try_open(of_other, O_RDONLY), 0);
+	CHECK_INT(try_open(root_of_parent, O_PATH), 0);
+	CHECK_INT(try_open(of_root, O_WRONLY), EACCES);
+}
+
+static void tracing(void)
+{
+	REQUIRE(!shed_for_tracing(false, false));
+	CHECK_INT(geteuid(), 0);
+	CHECK_INT(error_of(execl("/bin/true", "true", NULL)), EPERM);
+	CHECK_INT(error_of(socket(AF_UNIX, SOCK_STREAM, 0)), EPERM);
+	/* A child that is started again still gives up its user id. */
+	REQUIRE(!shed_root(0));
+	CHECK_INT(geteuid(), SHED_USER);
+}
+
+static void each_process(void)
+{
+	apart(opening);
+	apart(report);
+	apart(writing);
+	apart(reading);
+	apart(tracing);
+}
+
+/* --- where it is not possible --------------------------------------------------------
+ */
+
+static void write_map(int pid, const char *name, const char *map)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	REQUIRE(fd >= 0 && write(fd, map, strlen(map)) > 0);
+	close(fd);
+}
+
+/* The user of a process of root in a user namespace with these ids. */
+static unsigned user_in_namespace(const char *map)
+{
+	int ready[2], go[2], status;
+	unsigned user = 0;
+	char byte = 0;
+	pid_t pid;
+
+	REQUIRE(!pipe(ready) && !pipe(go));
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		if (unshare(CLONE_NEWUSER))
+			_exit(2);
+		REQUIRE(write(ready[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1);
+		REQUIRE(!setresgid(0, 0, 0) && !setresuid(0, 0, 0));
+		user = shed_user();
+		_exit(shed_root(0) || geteuid() != user || getegid() != user ||
+		      write(ready[1], &user, sizeof(user)) != sizeof(user));
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) == 1) {
+		write_map(pid, "uid_map", map);
+		write_map(pid, "gid_map", map);
+		REQUIRE(write(go[1], &byte, 1) == 1);
+		REQUIRE(read(ready[0], &user, sizeof(user)) == sizeof(user));
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2)
+		CHECK_SKIP_PART("no %s can be made", "user namespace");
+	else
+		CHECK_INT(WEXITSTATUS(status), 0);
+	close(ready[0]);
+	close(go[0]);
+	close(go[1]);
+	return user;
+}
+
+static void in_a_user_namespace(void)
+{
+	CHECK_INT(user_in_namespace("0 0 4294967295"), SHED_USER);
+	CHECK_INT(user_in_namespace("0 0 65536"), SHED_USER_OVERFLOW);
+	CHECK_INT(user_in_namespace("0 0 1"), 0);
+}
+
+/* The kernel lacks a system call. */
+static void take_away(unsigned number)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+
+	REQUIRE(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	REQUIRE(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+static void opening_without_landlock(void)
+{
+	take_away(444);
+	CHECK(!landlock_forbid_writing());
+	REQUIRE(!shed_for_opening());
+	CHECK_INT(try_open(of_other, O_RDONLY), 0);
+	CHECK_INT(try_open(of_root, O_WRONLY), EPERM);
+	CHECK_INT(error_of(chmod(of_root, 0666)), EPERM);
+	/* docs/security.md names this. */
+	CHECK_INT(try_openat2(of_root, O_WRONLY), 0);
+}
+
+static void without_landlock(void)
+{
+	apart(opening_without_landlock);
+}
+
+int main(void)
+{
+	if (geteuid())
+		check_skip("not root");
+	make_files();
+	RUN(each_process);
+	RUN(in_a_user_namespace);
+	RUN(without_landlock);
+	unlink(of_root);
+	unlink(of_other);
+	unlink(readable);
+	unlink(absent);
+	rmdir(folder);
+	CHECK(!rmdir(dir));
+	return check_done();
+}
