@@ -45,7 +45,7 @@ static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
 
 #define PATTERN                                                                          \
-	"a file name, in which %p (process), %t (time), %n (number) and %% may stand, "  \
+	"a file name, which may contain %p (process), %t (time), %n (number) and %%, "   \
 	"or '-'"
 
 /* clang-format off */
@@ -102,8 +102,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	[OPTION_OTEL_MEMORY] = {
 		"otel-memory", .group = GROUP_TARGET, .kind = KIND_FLAG,
 		FIELD(otel_memory),
-		.help = "trace the blocks that the program itself tells of by OpenTelemetry's "
-			"static probes otel_memory:alloc and otel_memory:free, and no "
+		.help = "trace the blocks that the program reports with OpenTelemetry's USDT "
+			"probes otel_memory:alloc and otel_memory:free, and no "
 			"allocation functions",
 	},
 	[OPTION_REPLAY] = {

@@ -114,7 +114,7 @@ static struct error *unknown_kind(const char *text)
 		return error_create(ERROR_USAGE,
 				    "--event: expected " OTEL_PROVIDER " without it: the "
 				    "option --otel-memory traces the blocks that these "
-				    "probes tell of, and --event "
+				    "probes report, and --event "
 				    "usdt:PATH:" OTEL_PROVIDER ":alloc counts them");
 	strbuf_append(&message, "'");
 	escape_text(&message, given);

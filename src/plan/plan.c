@@ -423,8 +423,8 @@ static struct error *check(const struct plan *plan, const struct plan_options *o
 	}
 	if (options->otel)
 		return error_create(ERROR_NOT_FOUND,
-				    "there is no static probe otel_memory:%s: without it "
-				    "what is outstanding is not known",
+				    "no USDT probe otel_memory:%s was found: without it "
+				    "memtrace cannot tell which blocks are live",
 				    allocates ? "free" : "alloc");
 	return error_create(ERROR_NOT_FOUND,
 			    "no function that %s was found: name the file that holds the "

@@ -181,8 +181,8 @@ static void warn_untraced(void *arg, const struct plan_object *object,
 		reason ? reason : " though it must be there",
 		alloc_function_frees(function)
 			? "blocks that it frees stay listed"
-			: "its blocks are not counted, and their frees are told as "
-			  "those of unknown blocks");
+			: "its blocks are not counted, and their frees are reported "
+			  "as frees of unknown blocks");
 }
 
 void plan_warn_untraced(const struct plan *plan, FILE *out)

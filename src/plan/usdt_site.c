@@ -137,8 +137,8 @@ const char *usdt_file_check(struct usdt_file *f, const struct usdt_place *place,
 		start = fde.start;
 		ret->is_proven = true;
 	} else if (is_shared) {
-		return "it would be in more than one process, and the file has no unwind "
-		       "information there, by which memtrace could find out where "
+		return "it would be in more than one process, and without unwind "
+		       "information of the file there memtrace cannot find out where "
 		       "instructions begin";
 	}
 	if (place->semaphore && !is_semaphore(f, place->semaphore))

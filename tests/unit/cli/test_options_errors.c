@@ -286,8 +286,9 @@ static void refuses_contradictions(void)
 static void refuses_files(void)
 {
 #define PATTERN                                                                          \
-	": expected a file name, in which %p (process), %t (time), %n (number) and %% "  \
-	"may stand, or '-'; "
+	": expected a file name, which may contain %p (process), %t (time), %n "         \
+	"(number) "                                                                      \
+	"and %%, or '-'; "
 	REFUSED("--csv" PATTERN "got 'x%q'", "-p1", "--csv", "x%q");
 	REFUSED("--pprof" PATTERN "got '%'", "-p1", "--pprof=%");
 	REFUSED("--json" PATTERN "got ''", "-p1", "--json=");
