@@ -190,11 +190,20 @@ static struct error *find_function(const struct search *s, struct event_site *re
 	return check_code(s, &symbol);
 }
 
+/* Add a place. A place that is there already is not added again: a linker that folds
+ * functions leaves the notes of each, and each hit counts once. */
 static bool push(struct event_sites *sites, const struct event_site *site,
 		 struct target_file *file)
 {
 	struct event_site copy = *site;
 
+	vec_foreach (other, &sites->list) {
+		if (other->file != file || other->offset != site->offset)
+			continue;
+		if (!other->ref_ctr)
+			other->ref_ctr = site->ref_ctr;
+		return true;
+	}
 	copy.file = target_file_share(file);
 	if (vec_push(&sites->list, copy))
 		return true;

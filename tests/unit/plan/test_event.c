@@ -162,6 +162,9 @@ __asm__(".pushsection .text\n"
 	NOTE("forged + 1", "0", "inside")
 	NOTE("forged", "0", "other")
 	NOTE("2b", "0", "right")
+	NOTE("2b", "0", "folded")
+	NOTE("2b", "forged_semaphore", "folded")
+	NOTE("2b", "0", "folded")
 	NOTE("3b", "0", "longer")
 	NOTE("4b", "0", "bare")
 	NOTE("2b", "forged_semaphore", "counted")
@@ -205,6 +208,12 @@ static void nops_inside_instructions(void)
 	check_forged("longer", "there is no nop of one byte");
 	CHECK(find_one(FORGED "right", &options).offset);
 	CHECK(!find_one(FORGED "right", &shared_options).is_private);
+}
+
+/* As a linker leaves them that folds functions with the same code. */
+static void a_place_counts_once(void)
+{
+	CHECK(find_one(FORGED "folded", &options).ref_ctr);
 }
 
 static void semaphores(void)
@@ -364,6 +373,7 @@ int main(void)
 	RUN(static_probes);
 #if defined(__x86_64__)
 	RUN(nops_inside_instructions);
+	RUN(a_place_counts_once);
 	RUN(semaphores);
 	RUN(no_unwind_information);
 	RUN(changed_code);
