@@ -21,7 +21,7 @@ static struct error *open_parent(int *ret, const char **ret_name)
 	struct error *err;
 
 	if (named && *named) {
-		*ret_name = "memtrace";
+		*ret_name = "memtrace-debuginfod";
 		(void)mkdir(named, 0755);
 		*ret = open(named, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		return *ret >= 0 ? NULL
@@ -36,14 +36,15 @@ static struct error *open_parent(int *ret, const char **ret_name)
 	return err;
 }
 
-/* Give the directory to the process that fetches. */
-static struct error *give(int fd, const char *name, uid_t user)
+/* Give the directory to the process that fetches. One that was there already is left
+ * alone unless it belongs to that process: it may be another program's. */
+static struct error *give(int fd, const char *name, bool is_new, uid_t user)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return error_errno(ERROR_IO, errno, "cannot look at %s", name);
-	if (st.st_uid && st.st_uid != user)
+	if (st.st_uid != user && !(is_new && !st.st_uid))
 		return error_create(ERROR_PERMISSION,
 				    "the directory %s of the cache belongs to user %u",
 				    name, st.st_uid);
@@ -60,6 +61,7 @@ struct error *fetch_cache_open(int *ret)
 	uid_t user = shed_user();
 	const char *name;
 	struct error *err;
+	bool is_new;
 
 	*ret = -1;
 	if (geteuid())
@@ -67,12 +69,13 @@ struct error *fetch_cache_open(int *ret)
 	err = open_parent(&parent, &name);
 	if (err)
 		return err;
-	if (mkdirat(parent, name, 0700) && errno != EEXIST)
+	is_new = !mkdirat(parent, name, 0700);
+	if (!is_new && errno != EEXIST)
 		return error_errno(ERROR_IO, errno, "cannot make the directory %s", name);
 	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot open the directory %s", name);
-	err = give(fd, name, user);
+	err = give(fd, name, is_new, user);
 	if (err)
 		return err;
 	*ret = fd;

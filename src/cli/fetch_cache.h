@@ -3,8 +3,8 @@
  * The directory of debug files that were fetched from debuginfod servers. The process
  * that fetches them (symbol/fetcher.h) is not root's, so it can use neither root's home
  * directory nor a directory that belongs to root. It gets one of its own:
- * $DEBUGINFOD_CACHE_PATH/memtrace, or else "debuginfod" in the cache of compiled code
- * (bpf/cache.h).
+ * $DEBUGINFOD_CACHE_PATH/memtrace-debuginfod, or else "debuginfod" in the cache of
+ * compiled code (bpf/cache.h).
  */
 #ifndef CLI_FETCH_CACHE_H
 #define CLI_FETCH_CACHE_H
