@@ -27,6 +27,10 @@
  * bounded; the slowest machines take a fraction of this time. */
 #define ANSWER_NS (UINT64_C(300) * 1000000000)
 #define LOOK_MS   1000
+/* Bound on sending or receiving one message. A child that was taken over may send a byte
+ * now and then, or questions without reading the replies. */
+#define MESSAGE_S  5
+#define MESSAGE_NS (UINT64_C(1000000000) * MESSAGE_S)
 /* Once the run is ending: processor time that a reader may use without a message. A
  * reader of a large file sends messages all the time. */
 #define LATE_CPU_NS (UINT64_C(4) * 1000000000)
@@ -41,10 +45,11 @@
 struct patience {
 	uint64_t begin_ns,
 		heard_ns; /* start of the wait, and last message, CLOCK_MONOTONIC ns */
-	uint64_t ours_ns; /* time spent in this process, which does not count */
-	uint64_t late_ns; /* time when the run was first seen to be ending,
-			     CLOCK_MONOTONIC ns; 0: it is not */
-	uint64_t cpu_ns;  /* the child's processor time at the last check, ns */
+	uint64_t
+		ours_ns; /* time that this process took to answer, which does not count */
+	uint64_t late_ns;       /* time when the run was first seen to be ending,
+				   CLOCK_MONOTONIC ns; 0: it is not */
+	uint64_t cpu_ns;        /* the child's processor time at the last check, ns */
 	uint64_t silent_cpu_ns; /* the child's processor time at its last message, ns */
 };
 
@@ -160,8 +165,12 @@ static struct error *await_start(struct confined *c)
 {
 	_cleanup_(strbuf_deinit) struct strbuf payload = {0};
 	struct message_head head;
-	int err = message_get(c->socket, &head, &payload, &c->broker.listener);
+	const struct timeval patience = {.tv_sec = MESSAGE_S};
+	int err =
+		message_get(c->socket, MESSAGE_NS, &head, &payload, &c->broker.listener);
 
+	setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(c->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (!err && head.kind == MESSAGE_READY)
 		return c->broker.listener < 0 ? NULL : open_process(c);
 	if (!err && head.kind == MESSAGE_OPEN)
@@ -227,29 +236,36 @@ static void pass_progress(const struct confined *c, const struct strbuf *payload
 		c->options.progress(c->options.progress_arg, phase);
 }
 
-static void answer_question(struct confined *c, const struct strbuf *payload)
+/* False: the child does not take the reply. */
+static bool answer_question(struct confined *c, const struct strbuf *payload,
+			    struct patience *patience)
 {
 	struct wire in = wire_read(payload);
+	uint64_t begin_ns = clock_now_ns();
 	_cleanup_(closep) int fd =
 		c->options.question ? c->options.question(c->options.question_arg, &in)
 				    : -1;
 
-	/* If the child has exited, the next message will show it. */
-	(void)message_put(c->socket, MESSAGE_REPLY, 0, NULL, fd);
+	patience->ours_ns += clock_now_ns() - begin_ns;
+	return !message_put(c->socket, MESSAGE_REPLY, 0, NULL, fd);
 }
 
 /* Read a message from the child. True: it is the answer, or *err is set. */
-static bool read_message(struct confined *c, struct strbuf *out, int *ret_fd,
-			 struct error **err)
+static bool read_message(struct confined *c, struct patience *patience,
+			 struct strbuf *out, int *ret_fd, struct error **err)
 {
 	_cleanup_(strbuf_deinit) struct strbuf payload = {0};
 	_cleanup_(closep) int fd = -1;
 	struct message_head head;
-	int errnum = message_get(c->socket, &head, &payload, &fd);
+	int errnum = message_get(c->socket, MESSAGE_NS, &head, &payload, &fd);
 
 	if (errnum == ENOMEM) {
 		error_destroy(give_up(c, "was ended: its answer is too long"));
 		*err = error_no_memory();
+		return true;
+	}
+	if (errnum == ETIMEDOUT || errnum == EAGAIN) {
+		*err = give_up(c, "was ended: it did not finish a message");
 		return true;
 	}
 	if (errnum) {
@@ -262,8 +278,10 @@ static bool read_message(struct confined *c, struct strbuf *out, int *ret_fd,
 		pass_progress(c, &payload);
 		return false;
 	case MESSAGE_QUESTION:
-		answer_question(c, &payload);
-		return false;
+		if (answer_question(c, &payload, patience))
+			return false;
+		*err = give_up(c, "was ended: it did not take a reply");
+		return true;
 	case MESSAGE_ANSWER:
 		*out = payload;
 		payload = (struct strbuf){0};
@@ -352,12 +370,13 @@ static struct error *await_answer(struct confined *c, struct strbuf *out, int *r
 		now_ns = clock_now_ns();
 		if (n > 0 && fds[1].revents & POLLIN)
 			broker_answer(&c->broker, &o->policy);
-		else if (n > 0 && fds[0].revents && read_message(c, out, ret_fd, &err))
+		else if (n > 0 && fds[0].revents &&
+			 read_message(c, &patience, out, ret_fd, &err))
 			return err;
-		if (n > 0) {
+		if (n > 0)
 			patience.heard_ns = clock_now_ns();
+		if (n > 0 && fds[1].revents & POLLIN)
 			patience.ours_ns += patience.heard_ns - now_ns;
-		}
 		if (is_stuck(c, &patience))
 			return give_up(c, "was ended: it gave no answer");
 		if (is_given_up(c, &patience, !n))

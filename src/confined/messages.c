@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "confined/serve.h"
+#include "util/clock.h"
 #include "util/fd_message.h"
 
 int message_put(int socket, enum message_kind kind, uint32_t number,
@@ -18,8 +19,23 @@ int message_put(int socket, enum message_kind kind, uint32_t number,
 	return err || !size ? err : fd_message_send(socket, payload->data, size, NULL, 0);
 }
 
+/* How long a message may take. */
+struct limit {
+	uint64_t most_ns;  /* from the first byte on; 0: for ever */
+	uint64_t begin_ns; /* time of the first byte, CLOCK_MONOTONIC ns; 0: none yet */
+};
+
+static bool is_over(struct limit *limit)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!limit->begin_ns)
+		limit->begin_ns = now_ns;
+	return limit->most_ns && now_ns - limit->begin_ns > limit->most_ns;
+}
+
 /* Receive exactly `size` bytes, and a descriptor if one comes with them. */
-static int receive(int socket, void *bytes, size_t size, int *ret_fd)
+static int receive(int socket, void *bytes, size_t size, int *ret_fd, struct limit *limit)
 {
 	char *at = bytes;
 
@@ -36,22 +52,26 @@ static int receive(int socket, void *bytes, size_t size, int *ret_fd)
 			return n < 0 ? errno : EPIPE;
 		at += n;
 		size -= (size_t)n;
+		if (is_over(limit) && size)
+			return ETIMEDOUT;
 	}
 	return 0;
 }
 
-int message_get(int socket, struct message_head *ret, struct strbuf *payload, int *ret_fd)
+int message_get(int socket, uint64_t most_ns, struct message_head *ret,
+		struct strbuf *payload, int *ret_fd)
 {
+	struct limit limit = {.most_ns = most_ns};
 	int err;
 
 	*ret_fd = -1;
-	err = receive(socket, ret, sizeof(*ret), ret_fd);
+	err = receive(socket, ret, sizeof(*ret), ret_fd, &limit);
 	if (!err && ret->size_bytes > MESSAGE_MAX_BYTES)
 		err = EPROTO;
 	if (!err && !strbuf_reserve(payload, ret->size_bytes))
 		err = ENOMEM;
 	if (!err)
-		err = receive(socket, payload->data, ret->size_bytes, ret_fd);
+		err = receive(socket, payload->data, ret->size_bytes, ret_fd, &limit);
 	if (!err) {
 		payload->len = ret->size_bytes;
 		payload->data[payload->len] = '\0';

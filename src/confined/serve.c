@@ -23,10 +23,6 @@
  * debug sections (debug_elf_max_bytes()). */
 #define DATA_BYTES (UINT64_C(6) << 30)
 
-struct confined_server {
-	int socket;
-};
-
 void confined_say(struct confined_server *server, const char *phase)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
@@ -42,7 +38,7 @@ int confined_ask(struct confined_server *server, const struct strbuf *question)
 	int fd;
 
 	if (message_put(server->socket, MESSAGE_QUESTION, 0, question, -1) ||
-	    message_get(server->socket, &head, &nothing, &fd))
+	    message_get(server->socket, 0, &head, &nothing, &fd))
 		_exit(1); /* the parent has exited */
 	return fd;
 }
@@ -176,7 +172,7 @@ static bool serve_one(const struct confined_options *options,
 	struct message_head head;
 	struct error *err;
 
-	if (message_get(server->socket, &head, &in, &fd) || head.kind != MESSAGE_ASK)
+	if (message_get(server->socket, 0, &head, &in, &fd) || head.kind != MESSAGE_ASK)
 		return false;
 
 	struct confined_request request = {

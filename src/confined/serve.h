@@ -20,6 +20,11 @@ enum message_kind {
 	MESSAGE_REFUSED,  /* the last request failed; payload: the error */
 };
 
+/* In the child: its end of the socket. */
+struct confined_server {
+	int socket;
+};
+
 /* Precedes each payload. A descriptor may be sent with it. */
 struct message_head {
 	uint32_t kind, number, size_bytes;
@@ -32,10 +37,12 @@ int message_put(int socket, enum message_kind kind, uint32_t number,
 /*
  * Receive a message. The payload is stored in `payload`, which must be empty. The
  * caller owns *ret_fd; -1: none. Returns 0 or an errno value: EPIPE at the end of the
- * stream, EPROTO, ENOMEM.
+ * stream, EPROTO, ENOMEM, EAGAIN if the socket has a timeout (SO_RCVTIMEO) and nothing
+ * came in this time, ETIMEDOUT if the message was not whole `most_ns` after its first
+ * byte (0: no bound).
  */
-int message_get(int socket, struct message_head *ret, struct strbuf *payload,
-		int *ret_fd);
+int message_get(int socket, uint64_t most_ns, struct message_head *ret,
+		struct strbuf *payload, int *ret_fd);
 
 /* Write an error to a payload, and read it back. The caller owns the errors. */
 void error_put(struct strbuf *out, const struct error *err);

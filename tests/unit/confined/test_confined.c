@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "confined/confined.h"
+#include "confined/serve.h"
 #include "confined/shed.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -34,6 +35,8 @@ enum request {
 	CRASH,
 	LEAVE,
 	QUESTION,
+	DRIPPING, /* takes for ever to send a message */
+	FLOODING, /* asks and does not read the replies */
 	END,
 };
 
@@ -197,6 +200,17 @@ static void work_ms(uint64_t ms)
 		;
 }
 
+/* Begin a message and send the rest of it a byte at a time. */
+_Noreturn static void drip(int socket)
+{
+	const struct message_head head = {MESSAGE_SAY, 0, 1 << 20};
+
+	for (ssize_t n = write(socket, &head, sizeof(head)); n > 0;
+	     n = write(socket, "a", 1))
+		usleep(200000);
+	_exit(0);
+}
+
 static struct error *answer(void *state, struct confined_request *request)
 {
 	const char *path;
@@ -234,6 +248,12 @@ static struct error *answer(void *state, struct confined_request *request)
 			confined_say(request->server, "talking");
 		}
 		return NULL;
+	case DRIPPING:
+		drip(request->server->socket);
+	case FLOODING:
+		for (;;)
+			message_put(request->server->socket, MESSAGE_QUESTION, 0, NULL,
+				    -1);
 	case CRASH:
 		__builtin_trap();
 	case LEAVE:
@@ -583,6 +603,8 @@ static void ends_are_told(void)
 {
 	check_gone(LEAVE, "test-confined ended with status 7");
 	check_gone(CRASH, "test-confined was ended by signal 4");
+	check_gone(DRIPPING, "test-confined was ended: it did not finish a message");
+	check_gone(FLOODING, "test-confined was ended: it did not take a reply");
 	gives_up_now = true;
 	check_gone(WAITING, "test-confined was ended: the wait was given up");
 	gives_up_now = false;
