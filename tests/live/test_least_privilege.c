@@ -314,7 +314,7 @@ static void while_it_fetches_debug_files(void)
 	check_fetched(stripped, path, file);
 	unsetenv("MEMTRACE_CACHE");
 	setenv("DEBUGINFOD_CACHE_PATH", named, 1);
-	snprintf(path, sizeof(path), "%s/memtrace", named);
+	snprintf(path, sizeof(path), "%s/memtrace-debuginfod", named);
 	check_fetched(stripped, path, file);
 	/* Once more, with what is there; nobody asks the server. */
 	snprintf(command, sizeof(command), "rm -r %s", server);

@@ -269,7 +269,7 @@ static void words(void)
 	live_signal(memtrace, SIGINT);
 	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
 		told += !!strstr(line,
-				 "  told        by the program's probes otel_memory");
+				 "  told        by the program's otel_memory probes");
 		listed += !!strstr(line, "\t1048576 bytes in 2 allocations from stack");
 		free(line);
 	}
