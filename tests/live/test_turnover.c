@@ -191,6 +191,72 @@ static void mappings_are_read_once(void)
 	free(library);
 }
 
+/* --- names of allocators ------------------------------------------------------------ */
+
+/* More libraries with allocators than have numbers (ABI_MAX_ALLOCATOR_NUMBERS is 255). */
+#define LIBRARIES 260
+
+/* Wait until so many lines say that a library is traced. */
+static void await_traced(struct live_process *memtrace, unsigned count)
+{
+	double until_s = live_now_s() + 120;
+
+	while (live_count(live_stderr(memtrace), "2 functions are traced") < count) {
+		REQUIRE(live_now_s() < until_s);
+		live_sleep(0.2);
+	}
+}
+
+/* 100 blocks of the library that was loaded last: they are counted. Returns the name of
+ * its allocator, owned; NULL: it has none. */
+static char *allocator_of_last(struct live_process *loader, struct live_process *memtrace)
+{
+	json_t *report, *row;
+	char *name = NULL;
+	int64_t blocks = 0;
+	size_t i;
+
+	oracle_do(loader, "again - 100");
+	report = memtrace_report(memtrace);
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		const char *site = row_site(row);
+
+		/* The first library is not the last one any more. */
+		if (!site || strcmp(site, "site_in_library") != 0 ||
+		    live_int(row, "growth_blocks") < 100)
+			continue;
+		blocks += live_int(row, "growth_blocks");
+		if (json_is_string(live_get(row, "allocator")))
+			name = strdup(json_string_value(live_get(row, "allocator")));
+	}
+	CHECK_INT(blocks, 100);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	return name;
+}
+
+static void more_allocators_than_names(void)
+{
+	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
+	char *library = live_path("named.so"), *name;
+
+	files_copy(LOADED_MALLOC, library);
+	memtrace = memtrace_start(live_pid(loader), "-v --unwind fp");
+	oracle_do(loader, "hold %s 1", library);
+	await_traced(memtrace, 1);
+	name = allocator_of_last(loader, memtrace);
+	CHECK_CONTAINS(name, "named.so");
+	free(name);
+	oracle_do(loader, "hold %s %d", library, LIBRARIES - 1);
+	await_traced(memtrace, LIBRARIES);
+	oracle_do(loader, "hold %s 1", library);
+	await_traced(memtrace, LIBRARIES + 1);
+	CHECK(!allocator_of_last(loader, memtrace));
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(loader);
+	free(library);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -199,5 +265,6 @@ int main(void)
 	RUN_WITH_RETURN_PROBES(libraries_without_rules);
 	RUN_WITH_RETURN_PROBES(lines_are_bounded);
 	RUN_WITH_RETURN_PROBES(mappings_are_read_once);
+	RUN_WITH_RETURN_PROBES(more_allocators_than_names);
 	return check_done();
 }

@@ -21,6 +21,7 @@
 #include "confined/shed.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/sanitized.h"
 
 enum request {
 	ATTEMPT = 1, /* the index of an attempt; answers its errno, 0: it succeeded */
@@ -32,6 +33,7 @@ enum request {
 	LOOPING,
 	WORKING, /* uses 3 s of processor time */
 	TALKING, /* uses 7 s of processor time, and reports progress */
+	MAP_ALL,
 	CRASH,
 	LEAVE,
 	QUESTION,
@@ -211,6 +213,18 @@ _Noreturn static void drip(int socket)
 	_exit(0);
 }
 
+/* How many GiB it can map. They are not used, so they take no memory. */
+static uint32_t map_all(void)
+{
+	uint32_t count = 0;
+
+	while (count < 64 &&
+	       mmap(NULL, (size_t)1 << 30, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED)
+		count++;
+	return count;
+}
+
 static struct error *answer(void *state, struct confined_request *request)
 {
 	const char *path;
@@ -254,6 +268,9 @@ static struct error *answer(void *state, struct confined_request *request)
 		for (;;)
 			message_put(request->server->socket, MESSAGE_QUESTION, 0, NULL,
 				    -1);
+	case MAP_ALL:
+		wire_put_u32(request->out, map_all());
+		return NULL;
 	case CRASH:
 		__builtin_trap();
 	case LEAVE:
@@ -644,6 +661,19 @@ static void killed_while_idle(void)
 	confined_destroy(confined);
 }
 
+/* However large a file is: 6 GiB of data, of which the process has some already. */
+static void memory_is_bounded(void)
+{
+	struct confined *confined = start(CONFINED_READER);
+	_cleanup_(strbuf_deinit) struct strbuf out = {0};
+	struct wire wire;
+
+	REQUIRE(!confined_call(confined, MAP_ALL, NULL, -1, &out, NULL));
+	wire = wire_read(&out);
+	CHECK_INT(wire_get_u32(&wire), IS_SANITIZED ? 64 : 5);
+	confined_destroy(confined);
+}
+
 int main(void)
 {
 	RUN(reader_may_not);
@@ -655,5 +685,6 @@ int main(void)
 	RUN(ends_are_told);
 	RUN(work_at_the_end_of_the_run);
 	RUN(killed_while_idle);
+	RUN(memory_is_bounded);
 	return check_done();
 }
