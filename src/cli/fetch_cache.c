@@ -13,7 +13,7 @@
 /* debuginfod_find_debuginfo(3) */
 #define CACHE_PATH_ENV "DEBUGINFOD_CACHE_PATH"
 
-/* The directory in which ours lies, and the name of ours. */
+/* Open the parent of the directory. *ret_name is the directory's name; static. */
 static struct error *open_parent(int *ret, const char **ret_name)
 {
 	const char *named = getenv(CACHE_PATH_ENV);

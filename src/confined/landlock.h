@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 /*
- * Permit the calling thread, and threads that it creates later, to open files only for
- * reading, for good: no opening for writing and no change of a directory, whoever owns
- * the file. Open descriptors and attributes of files, such as their modes, are not
- * covered. Sets no_new_privs. False: the kernel lacks Landlock (Linux 5.13).
+ * Forbid the calling thread, and the threads that it creates later, permanently to open
+ * any file for writing and to change any directory. Descriptors that are open stay as
+ * they are. Landlock does not cover attributes of files, such as their modes. Sets
+ * no_new_privs. Returns false if the kernel lacks Landlock (Linux 5.13).
  */
 bool landlock_forbid_writing(void);
 

@@ -7,10 +7,11 @@
 #include "util/error.h"
 
 /*
- * The code of an error by which a process could not be confined. ERROR_UNSUPPORTED: the
- * kernel, or a sandbox around memtrace, never permits it. ERROR_IO: there is no memory or
- * no descriptor left now. A target can cause that, so it is no reason to go on with fewer
- * restrictions. EBUSY: another process already answers the system calls of this one.
+ * The error code for a process that could not be confined because of `errnum`.
+ * ERROR_UNSUPPORTED: the kernel, or a sandbox around memtrace, never permits it.
+ * ERROR_IO: memory or descriptors have run out. A target can cause that, so the caller
+ * must not go on with fewer restrictions. EBUSY: another process already answers the
+ * system calls of this one.
  */
 static inline enum error_code refusal_code(int errnum)
 {

@@ -271,7 +271,7 @@ static bool has_lines(const json_t *report)
 	return found;
 }
 
-/* memtrace-fetch is no user's whom anybody is, and yet it keeps what it fetches. */
+/* memtrace-fetch has given up root's user id, and still keeps the files it fetches. */
 static void check_fetched(const char *stripped, const char *cache, const char *file)
 {
 	struct live_process *target = target_start(stripped);
@@ -316,7 +316,7 @@ static void while_it_fetches_debug_files(void)
 	setenv("DEBUGINFOD_CACHE_PATH", named, 1);
 	snprintf(path, sizeof(path), "%s/memtrace-debuginfod", named);
 	check_fetched(stripped, path, file);
-	/* Once more, with what is there; nobody asks the server. */
+	/* Once more: the file is in the cache, and the server is gone. */
 	snprintf(command, sizeof(command), "rm -r %s", server);
 	shell(command);
 	check_fetched(stripped, path, file);
@@ -529,7 +529,7 @@ static void check_said(const char *directory, const char *text)
 	CHECK_CONTAINS(said, text);
 }
 
-/* Files of a run that reads snapshots behave as those of one that traces. */
+/* Output files of --replay and --diff, which another process creates. */
 static void files_of_a_snapshot(void)
 {
 	char *snapshot = live_path("shed.mts"), *dir = live_path("work");
@@ -557,7 +557,7 @@ static void files_of_a_snapshot(void)
 	snprintf(limited, sizeof(limited), "%s && ulimit -f 1", dir);
 	CHECK_INT(run_in(limited, options), 1);
 	check_said(dir, "cannot write --json full: File too large");
-	/* The report, the file and what was said. */
+	/* "report", "1-%.csv" and "stderr". */
 	CHECK_INT(count_files(dir), 3);
 	free(snapshot);
 	free(dir);

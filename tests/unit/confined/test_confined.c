@@ -661,7 +661,7 @@ static void killed_while_idle(void)
 	confined_destroy(confined);
 }
 
-/* However large a file is: 6 GiB of data, of which the process has some already. */
+/* A reader can have 6 GiB of data. It has mapped some memory already. */
 static void memory_is_bounded(void)
 {
 	struct confined *confined = start(CONFINED_READER);

@@ -307,7 +307,7 @@ static void *call_later(void *arg)
 	return NULL;
 }
 
-/* A filter for tracing is also that of threads that exist already. */
+/* The filter for tracing also applies to threads that exist already. */
 static void of_all_threads(void)
 {
 	pthread_t thread;

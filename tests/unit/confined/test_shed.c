@@ -112,7 +112,7 @@ static void check_capabilities(const char *want)
 	CHECK(*got);
 }
 
-/* Reads all, and changes nothing. */
+/* It can read all files, and change none. */
 static void opening(void)
 {
 	bool is_whole = has_landlock();
@@ -139,7 +139,7 @@ static void opening(void)
 	CHECK_INT(try_openat2("/dev/null", O_WRONLY), EACCES);
 }
 
-/* Only what everybody can read. */
+/* It can open only files that every user can read. */
 static void report(void)
 {
 	const gid_t groups[] = {0, OTHER};
@@ -165,7 +165,7 @@ static void report(void)
 	close(kept);
 }
 
-/* Files wherever root may create them. */
+/* It can create files wherever root can. */
 static void writing(void)
 {
 	char path[80];

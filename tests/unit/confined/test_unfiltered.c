@@ -58,9 +58,8 @@ static struct confined_options options_of(bool has_policy)
 }
 
 /*
- * From now on the kernel answers seccomp(2) with a program, as the children load it, with
- * `errnum`. Other uses of seccomp(2), by which libseccomp asks what there is, are not
- * changed.
+ * From now on seccomp(2) fails with `errnum` when a filter is loaded. libseccomp also
+ * uses it to find out what the kernel supports; that still works.
  */
 static void make_filters_fail(int errnum)
 {
