@@ -72,11 +72,12 @@ static const int asked[] = {
 	SCMP_SYS(readlink), SCMP_SYS(readlinkat),
 };
 
-/* Besides, what a process that opens files needs. */
+/* Besides, what a process that opens files needs. (AddressSanitizer asks at the start of
+ * a thread for the processors it may use.) */
 static const int opening[] = {
 	SCMP_SYS(openat2),         SCMP_SYS(newfstatat), SCMP_SYS(statx),
 	SCMP_SYS(statfs),          SCMP_SYS(readlink),   SCMP_SYS(readlinkat),
-	SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
+	SCMP_SYS(set_robust_list), SCMP_SYS(rseq),       SCMP_SYS(sched_getaffinity),
 };
 
 static const int fcntl_commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};

@@ -39,7 +39,8 @@ enum {
 	MEMORY = 1 << 9,
 	THREADS = 1 << 10,
 	PROCESSES = 1 << 11, /* fork(2) */
-	GROUP_END = 1 << 12,
+	SIGNALS = 1 << 12,   /* to threads of other processes */
+	GROUP_END = 1 << 13,
 };
 
 /* A call with arguments that do no harm, mostly because they are not valid. */
@@ -108,7 +109,7 @@ static const struct attempt attempts[] = {
 	CALL(OTHERS, tkill, 1, 0),
 	CALL(OTHERS, rt_sigqueueinfo, 1, 0, 0),
 	CALL(OTHERS, rt_tgsigqueueinfo, 1, 1, 0, 0),
-	CALL(OTHERS, tgkill, 1, 1, 0),
+	CALL(SIGNALS, tgkill, 1, 1, 0),
 	CALL(OTHERS, bpf, BAD),
 	CALL(OTHERS, perf_event_open, 0),
 	CALL(DEBUGGING, ptrace, PTRACE_PEEKDATA, BAD),
@@ -273,12 +274,14 @@ static void while_it_traces(void)
 static void while_it_reads_snapshots(void)
 {
 	check_filter("files", filter_load_files,
-		     SYSTEM | NETWORK | CODE | (IS_SANITIZED ? 0 : OTHERS | DEBUGGING));
+		     SYSTEM | NETWORK | CODE |
+			     (IS_SANITIZED ? 0 : OTHERS | SIGNALS | DEBUGGING));
 }
 
 static void of_clients(void)
 {
-	check_filter("client", filter_load_client, SYSTEM | OTHERS | DEBUGGING);
+	check_filter("client", filter_load_client,
+		     SYSTEM | OTHERS | DEBUGGING | (IS_SANITIZED ? 0 : SIGNALS));
 }
 
 static void of_readers(void)
