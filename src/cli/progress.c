@@ -25,11 +25,11 @@ void progress_show(void *arg, const char *phase)
 	progress->showing = true;
 }
 
-bool progress_is_late(void *arg)
+uint64_t progress_stopping_ns(void *arg)
 {
 	const struct progress *progress = arg;
 
-	return progress->waiter && waiter_is_late(progress->waiter);
+	return progress->waiter ? waiter_stopping_ns(progress->waiter) : 0;
 }
 
 void progress_clear(struct progress *progress)

@@ -5,6 +5,7 @@
 #define CLI_PROGRESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct waiter;
@@ -13,7 +14,7 @@ struct progress {
 	FILE *out;    /* NULL: say nothing */
 	bool showing; /* the line is visible */
 	const struct waiter
-		*waiter; /* for progress_is_late(); borrowed; NULL: never late */
+		*waiter; /* for progress_stopping_ns(); borrowed; NULL: always 0 */
 };
 
 /* Show progress on stderr, if that is a terminal and `quiet` is not set. */
@@ -22,9 +23,9 @@ void progress_init(struct progress *progress, bool quiet);
 /* Replace the line with `phase`. `arg` is the struct progress. */
 void progress_show(void *arg, const char *phase);
 
-/* Did a signal ask for the end of the run at least 5 s ago? Code that waits for other
- * processes then gives up. `arg` is the struct progress. */
-bool progress_is_late(void *arg);
+/* Time since a signal asked for the end of the run, ns; 0: none has. Code that waits for
+ * other processes then gives up. `arg` is the struct progress. */
+uint64_t progress_stopping_ns(void *arg);
 
 /* Remove the line. */
 void progress_clear(struct progress *progress);

@@ -83,8 +83,8 @@ struct error *reading_init(struct reading *reading, const struct options *option
 		.fetch_cache = fetch_cache,
 		.progress = show,
 		.progress_arg = reading,
-		.is_late = progress_is_late,
-		.is_late_arg = progress,
+		.stopping_ns = progress_stopping_ns,
+		.stopping_arg = progress,
 		.warn = reading_warn,
 		.warn_arg = progress,
 	};

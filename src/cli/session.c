@@ -861,7 +861,7 @@ struct error *session_run(const struct options *options, int *status)
 		err = open_helper_start(
 			&(const struct open_helper_options){shed_for_opener, say_hung});
 	if (!err && !options->kernel)
-		err = elf_reader_create(reading_warn, progress_is_late, &s.progress,
+		err = elf_reader_create(reading_warn, progress_stopping_ns, &s.progress,
 					&s.elf_reader);
 	if (!err && options->command) {
 		err = spawn_start(options->program, options->command, s.elf_reader,

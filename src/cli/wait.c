@@ -13,9 +13,6 @@
 
 #define BURST_US 1000
 
-/* After the stop signal, waits for other processes give up after this time, ns. */
-#define LATE_NS UINT64_C(5000000000)
-
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* Keep a signal ignored if it was ignored at the start, as by nohup. If blocked, it would
@@ -63,11 +60,11 @@ void waiter_pass_to(struct waiter *waiter, pid_t child)
 	stop_watch_pass_to(waiter->stops, child);
 }
 
-bool waiter_is_late(const struct waiter *waiter)
+uint64_t waiter_stopping_ns(const struct waiter *waiter)
 {
 	uint64_t first_ns = waiter->stops ? stop_watch_first_ns(waiter->stops) : 0;
 
-	return first_ns && clock_now_ns() >= first_ns + LATE_NS;
+	return first_ns ? clock_now_ns() - first_ns + 1 : 0;
 }
 
 /* Let the signals end the process again. Returns a second one that was about to end it,

@@ -46,8 +46,8 @@ struct error *waiter_start(struct waiter *waiter, int wake_fd, uint64_t interval
 /* Forward a second signal to this child, which must not have been waited for yet. */
 void waiter_pass_to(struct waiter *waiter, pid_t child);
 
-/* Did the first signal that stops the run arrive 5 s ago or earlier? */
-bool waiter_is_late(const struct waiter *waiter);
+/* Time since the first signal that stops the run arrived, ns; 0: none has. */
+uint64_t waiter_stopping_ns(const struct waiter *waiter);
 
 /* From here on any stop signal ends the process at once. If a second one has already
  * arrived, the process ends now. */

@@ -21,25 +21,23 @@
 #include "util/clock.h"
 
 /* A child hangs if it opens nothing and sends nothing for this long. */
-#define SILENCE_S  60
-#define SILENCE_NS (UINT64_C(1000000000) * SILENCE_S)
+#define SILENCE_NS (UINT64_C(60) * 1000000000)
 /* Bound on one answer, even if the child sends messages. The work for an answer is
  * bounded; the slowest machines take a fraction of this time. */
 #define ANSWER_NS (UINT64_C(300) * 1000000000)
 #define LOOK_MS   1000
 /* Bound on sending or receiving one message. A child that was taken over may send a byte
  * now and then, or questions without reading the replies. */
-#define MESSAGE_S  5
-#define MESSAGE_NS (UINT64_C(1000000000) * MESSAGE_S)
-/* Once the run is ending: processor time that a reader may use without a message. A
+#define MESSAGE_NS (UINT64_C(5) * 1000000000)
+/* Once the run is late: processor time that a reader may use without a message. A
  * reader of a large file sends messages all the time. */
 #define LATE_CPU_NS (UINT64_C(4) * 1000000000)
-/* Once the run is ending: bound on waiting, even if the child sends messages. */
-#define LATE_NS (UINT64_C(30) * 1000000000)
 
 /* A child that waits for a server cannot be killed: do not wait for its exit forever. */
 #define END_TRIES   500
 #define END_WAIT_US 1000
+
+#define GIVEN_UP    "was ended: the wait was given up"
 
 /* State of one wait for an answer. */
 struct patience {
@@ -47,9 +45,7 @@ struct patience {
 		heard_ns; /* start of the wait, and last message, CLOCK_MONOTONIC ns */
 	uint64_t
 		ours_ns; /* time that this process took to answer, which does not count */
-	uint64_t late_ns;       /* time when the run was first seen to be ending,
-				   CLOCK_MONOTONIC ns; 0: it is not */
-	uint64_t cpu_ns;        /* the child's processor time at the last check, ns */
+	uint64_t cpu_ns; /* the child's processor time at the last check, ns */
 	uint64_t silent_cpu_ns; /* the child's processor time at its last message, ns */
 };
 
@@ -140,7 +136,6 @@ static struct error *open_process(struct confined *c)
 
 static struct error *start_child(struct confined *c, bool is_confined)
 {
-	const struct timeval patience = {.tv_sec = SILENCE_S};
 	pid_t parent = getpid();
 	int pair[2];
 
@@ -151,8 +146,6 @@ static struct error *start_child(struct confined *c, bool is_confined)
 		confined_serve(&c->options, is_confined, pair[1], parent);
 	close(pair[1]);
 	c->socket = pair[0];
-	/* The child may stop in the middle of a message. */
-	setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (c->pid < 0) {
 		c->pid = 0;
 		return error_errno(ERROR_IO, errno, "cannot fork");
@@ -165,12 +158,9 @@ static struct error *await_start(struct confined *c)
 {
 	_cleanup_(strbuf_deinit) struct strbuf payload = {0};
 	struct message_head head;
-	const struct timeval patience = {.tv_sec = MESSAGE_S};
-	int err =
-		message_get(c->socket, MESSAGE_NS, &head, &payload, &c->broker.listener);
+	const struct message_limit limit = {.most_ns = SILENCE_NS};
+	int err = message_get(c->socket, &limit, &head, &payload, &c->broker.listener);
 
-	setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(c->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (!err && head.kind == MESSAGE_READY)
 		return c->broker.listener < 0 ? NULL : open_process(c);
 	if (!err && head.kind == MESSAGE_OPEN)
@@ -227,6 +217,41 @@ static struct error *give_up(struct confined *c, const char *why)
 	return is_gone(c);
 }
 
+static uint64_t stopping_ns(const struct confined *c)
+{
+	const struct confined_options *o = &c->options;
+
+	return o->stopping_ns ? o->stopping_ns(o->stopping_arg) : 0;
+}
+
+/* Has the child time left since a signal asked for the end of the run? */
+static bool goes_on(void *arg)
+{
+	const struct confined *c = arg;
+
+	return stopping_ns(c) <
+	       (c->options.kind == CONFINED_CLIENT ? CONFINED_LATE_NS : CONFINED_END_NS);
+}
+
+static struct message_limit limit_of(struct confined *c)
+{
+	return (struct message_limit){MESSAGE_NS, goes_on, c};
+}
+
+static int put(struct confined *c, enum message_kind kind, uint32_t number,
+	       const struct strbuf *payload, int fd)
+{
+	const struct message_limit limit = limit_of(c);
+
+	return message_put(c->socket, &limit, kind, number, payload, fd);
+}
+
+/* The child had too little time for `why`. */
+static struct error *time_is_up(struct confined *c, const char *why)
+{
+	return give_up(c, goes_on(c) ? why : GIVEN_UP);
+}
+
 static void pass_progress(const struct confined *c, const struct strbuf *payload)
 {
 	struct wire in = wire_read(payload);
@@ -247,7 +272,7 @@ static bool answer_question(struct confined *c, const struct strbuf *payload,
 				    : -1;
 
 	patience->ours_ns += clock_now_ns() - begin_ns;
-	return !message_put(c->socket, MESSAGE_REPLY, 0, NULL, fd);
+	return !put(c, MESSAGE_REPLY, 0, NULL, fd);
 }
 
 /* Read a message from the child. True: it is the answer, or *err is set. */
@@ -257,15 +282,16 @@ static bool read_message(struct confined *c, struct patience *patience,
 	_cleanup_(strbuf_deinit) struct strbuf payload = {0};
 	_cleanup_(closep) int fd = -1;
 	struct message_head head;
-	int errnum = message_get(c->socket, MESSAGE_NS, &head, &payload, &fd);
+	const struct message_limit limit = limit_of(c);
+	int errnum = message_get(c->socket, &limit, &head, &payload, &fd);
 
 	if (errnum == ENOMEM) {
 		error_destroy(give_up(c, "was ended: its answer is too long"));
 		*err = error_no_memory();
 		return true;
 	}
-	if (errnum == ETIMEDOUT || errnum == EAGAIN) {
-		*err = give_up(c, "was ended: it did not finish a message");
+	if (errnum == ETIMEDOUT) {
+		*err = time_is_up(c, "was ended: it did not finish a message");
 		return true;
 	}
 	if (errnum) {
@@ -280,7 +306,7 @@ static bool read_message(struct confined *c, struct patience *patience,
 	case MESSAGE_QUESTION:
 		if (answer_question(c, &payload, patience))
 			return false;
-		*err = give_up(c, "was ended: it did not take a reply");
+		*err = time_is_up(c, "was ended: it did not take a reply");
 		return true;
 	case MESSAGE_ANSWER:
 		*out = payload;
@@ -333,23 +359,17 @@ static bool look_at_work(const struct confined *c, struct patience *patience)
 	return patience->cpu_ns == before_ns;
 }
 
-/* Must the child be killed because the run is ending? A busy reader gets a little more
- * time; it may be in a loop. */
-static bool is_given_up(const struct confined *c, struct patience *patience,
-			bool is_quiet)
+/* Must the child be killed because the run is ending (confined_options.stopping_ns)? */
+static bool is_given_up(struct confined *c, struct patience *patience, bool is_quiet)
 {
-	const struct confined_options *o = &c->options;
 	bool is_idle = is_quiet && look_at_work(c, patience);
 
 	if (!is_quiet)
 		patience->silent_cpu_ns = 0;
-	if (!o->gives_up || !o->gives_up(o->gives_up_arg))
+	if (stopping_ns(c) < CONFINED_LATE_NS)
 		return false;
-	if (!patience->late_ns)
-		patience->late_ns = clock_now_ns();
-	return o->kind == CONFINED_CLIENT || is_idle ||
-	       (is_quiet && patience->cpu_ns - patience->silent_cpu_ns > LATE_CPU_NS) ||
-	       clock_now_ns() - patience->late_ns > LATE_NS;
+	return !goes_on(c) || is_idle ||
+	       (is_quiet && patience->cpu_ns - patience->silent_cpu_ns > LATE_CPU_NS);
 }
 
 /* Handle the child's messages and system calls until it has answered. */
@@ -380,18 +400,23 @@ static struct error *await_answer(struct confined *c, struct strbuf *out, int *r
 		if (is_stuck(c, &patience))
 			return give_up(c, "was ended: it gave no answer");
 		if (is_given_up(c, &patience, !n))
-			return give_up(c, "was ended: the wait was given up");
+			return give_up(c, GIVEN_UP);
 	}
 }
 
 static struct error *call(struct confined *c, uint32_t number, const struct strbuf *in,
 			  int fd, struct strbuf *out, int *ret_fd)
 {
+	int err;
+
 	if (!c->pid)
 		return is_gone(c);
 	if (in && in->failed)
 		return error_no_memory();
-	if (message_put(c->socket, MESSAGE_ASK, number, in, fd)) {
+	err = put(c, MESSAGE_ASK, number, in, fd);
+	if (err == ETIMEDOUT)
+		return time_is_up(c, "was ended: it did not take a request");
+	if (err) {
 		end_child(c);
 		return is_gone(c);
 	}

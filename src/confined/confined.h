@@ -53,6 +53,10 @@ struct confined_service {
 	void *state; /* in the child, a copy of the state at its start */
 };
 
+/* See confined_options.stopping_ns. */
+#define CONFINED_LATE_NS (UINT64_C(5) * 1000000000)
+#define CONFINED_END_NS  (UINT64_C(9) * 1000000000)
+
 struct confined_options {
 	enum confined_kind kind;
 	const char *name;                        /* of the process, at most 15 bytes */
@@ -74,12 +78,15 @@ struct confined_options {
 	 * closed, or -1. May be NULL. */
 	int (*question)(void *arg, struct wire *question);
 	void *question_arg;
-	/* Called every second while an answer is awaited. True kills the child if it is
-	 * a client. A reader is killed when it has used no processor time for a second,
-	 * or 4 s of processor time without a message, or has not answered after 30 s.
-	 * May be NULL. */
-	bool (*gives_up)(void *arg);
-	void *gives_up_arg;
+	/*
+	 * Time since a signal asked for the end of the run, ns; 0: none has. Called
+	 * every second, and after each message, while an answer is awaited. From
+	 * CONFINED_LATE_NS on a client is killed. So is a reader that has used no
+	 * processor time for a second, or 4 s of it since its last message. From
+	 * CONFINED_END_NS on any child is killed, whatever it does. May be NULL.
+	 */
+	uint64_t (*stopping_ns)(void *arg);
+	void *stopping_arg;
 };
 
 /*

@@ -66,7 +66,7 @@ static bool is_late(const struct keeper *keeper)
 {
 	const struct confined_options *o = &keeper->options.child;
 
-	return o->gives_up && o->gives_up(o->gives_up_arg);
+	return o->stopping_ns && o->stopping_ns(o->stopping_arg) >= CONFINED_LATE_NS;
 }
 
 unsigned keeper_child(struct keeper *keeper)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A confined child (confined/confined.h) that is restarted, a few times, if it dies
- * during a request, unless the run is ending (confined_options.gives_up). A new child
+ * during a request, unless the run is late (CONFINED_LATE_NS). A new child
  * has lost the old one's state. Each child has a number, so callers can tell whether
  * the present child is the one that they sent data to.
  */

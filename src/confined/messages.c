@@ -1,49 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "confined/serve.h"
 #include "util/clock.h"
 #include "util/fd_message.h"
 
-int message_put(int socket, enum message_kind kind, uint32_t number,
-		const struct strbuf *payload, int fd)
+/* How often a limit is checked. */
+#define LOOK_MS 200
+
+/* The limit of one transfer, and its begin, CLOCK_MONOTONIC ns. */
+struct transfer {
+	const struct message_limit *limit; /* NULL: none */
+	uint64_t begin_ns;
+};
+
+static struct transfer begin(const struct message_limit *limit)
+{
+	return (struct transfer){limit, clock_now_ns()};
+}
+
+static bool is_over(const struct transfer *transfer)
+{
+	const struct message_limit *limit = transfer->limit;
+
+	return limit && (clock_now_ns() - transfer->begin_ns > limit->most_ns ||
+			 (limit->goes_on && !limit->goes_on(limit->arg)));
+}
+
+/* Wait until the socket is ready. Returns 0 or ETIMEDOUT. */
+static int await(int socket, short events, const struct transfer *transfer)
+{
+	struct pollfd fds = {.fd = socket, .events = events};
+
+	for (;;) {
+		if (is_over(transfer))
+			return ETIMEDOUT;
+		if (poll(&fds, 1, transfer->limit ? LOOK_MS : -1) > 0)
+			return 0;
+	}
+}
+
+/* Send exactly `size` bytes, and a descriptor with them (-1: none). */
+static int send_all(int socket, const void *bytes, size_t size, int fd,
+		    const struct transfer *transfer)
+{
+	const char *at = bytes;
+
+	while (size) {
+		int err = await(socket, POLLOUT, transfer);
+		ssize_t n;
+
+		if (err)
+			return err;
+		n = fd_message_send_some(socket, at, size, &fd, fd >= 0);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return errno;
+		if (n <= 0)
+			continue;
+		at += n;
+		size -= (size_t)n;
+		fd = -1;
+	}
+	return 0;
+}
+
+int message_put(int socket, const struct message_limit *limit, enum message_kind kind,
+		uint32_t number, const struct strbuf *payload, int fd)
 {
 	size_t size = payload ? payload->len : 0;
 	struct message_head head = {kind, number, (uint32_t)size};
+	struct transfer transfer = begin(limit);
 	int err;
 
 	if ((payload && payload->failed) || size > MESSAGE_MAX_BYTES)
 		return ENOMEM;
-	err = fd_message_send(socket, &head, sizeof(head), &fd, fd >= 0);
-	return err || !size ? err : fd_message_send(socket, payload->data, size, NULL, 0);
-}
-
-/* How long a message may take. */
-struct limit {
-	uint64_t most_ns;  /* from the first byte on; 0: for ever */
-	uint64_t begin_ns; /* time of the first byte, CLOCK_MONOTONIC ns; 0: none yet */
-};
-
-static bool is_over(struct limit *limit)
-{
-	uint64_t now_ns = clock_now_ns();
-
-	if (!limit->begin_ns)
-		limit->begin_ns = now_ns;
-	return limit->most_ns && now_ns - limit->begin_ns > limit->most_ns;
+	err = send_all(socket, &head, sizeof(head), fd, &transfer);
+	return err || !size ? err : send_all(socket, payload->data, size, -1, &transfer);
 }
 
 /* Receive exactly `size` bytes, and a descriptor if one comes with them. */
-static int receive(int socket, void *bytes, size_t size, int *ret_fd, struct limit *limit)
+static int receive(int socket, void *bytes, size_t size, int *ret_fd,
+		   const struct transfer *transfer)
 {
 	char *at = bytes;
 
 	while (size) {
 		size_t count = 0;
-		int fd = -1;
-		ssize_t n = fd_message_receive(socket, at, size, &fd, 1, &count);
+		int fd = -1, err = await(socket, POLLIN, transfer);
+		ssize_t n;
 
+		if (err)
+			return err;
+		n = fd_message_receive(socket, at, size, &fd, 1, &count);
 		if (count && *ret_fd < 0)
 			*ret_fd = fd;
 		else if (count)
@@ -52,26 +102,24 @@ static int receive(int socket, void *bytes, size_t size, int *ret_fd, struct lim
 			return n < 0 ? errno : EPIPE;
 		at += n;
 		size -= (size_t)n;
-		if (is_over(limit) && size)
-			return ETIMEDOUT;
 	}
 	return 0;
 }
 
-int message_get(int socket, uint64_t most_ns, struct message_head *ret,
+int message_get(int socket, const struct message_limit *limit, struct message_head *ret,
 		struct strbuf *payload, int *ret_fd)
 {
-	struct limit limit = {.most_ns = most_ns};
+	struct transfer transfer = begin(limit);
 	int err;
 
 	*ret_fd = -1;
-	err = receive(socket, ret, sizeof(*ret), ret_fd, &limit);
+	err = receive(socket, ret, sizeof(*ret), ret_fd, &transfer);
 	if (!err && ret->size_bytes > MESSAGE_MAX_BYTES)
 		err = EPROTO;
 	if (!err && !strbuf_reserve(payload, ret->size_bytes))
 		err = ENOMEM;
 	if (!err)
-		err = receive(socket, payload->data, ret->size_bytes, ret_fd, &limit);
+		err = receive(socket, payload->data, ret->size_bytes, ret_fd, &transfer);
 	if (!err) {
 		payload->len = ret->size_bytes;
 		payload->data[payload->len] = '\0';

@@ -28,7 +28,7 @@ void confined_say(struct confined_server *server, const char *phase)
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
 	wire_put_text(&text, phase);
-	(void)message_put(server->socket, MESSAGE_SAY, 0, &text, -1);
+	(void)message_put(server->socket, NULL, MESSAGE_SAY, 0, &text, -1);
 }
 
 int confined_ask(struct confined_server *server, const struct strbuf *question)
@@ -37,8 +37,8 @@ int confined_ask(struct confined_server *server, const struct strbuf *question)
 	struct message_head head;
 	int fd;
 
-	if (message_put(server->socket, MESSAGE_QUESTION, 0, question, -1) ||
-	    message_get(server->socket, 0, &head, &nothing, &fd))
+	if (message_put(server->socket, NULL, MESSAGE_QUESTION, 0, question, -1) ||
+	    message_get(server->socket, NULL, &head, &nothing, &fd))
 		_exit(1); /* the parent has exited */
 	return fd;
 }
@@ -125,10 +125,10 @@ static void confine_and_tell(const struct confined_options *options)
 
 	if (err) {
 		error_put(&why, err);
-		(void)message_put(SOCKET, MESSAGE_OPEN, 0, &why, -1);
+		(void)message_put(SOCKET, NULL, MESSAGE_OPEN, 0, &why, -1);
 		_exit(1);
 	}
-	if (message_put(SOCKET, MESSAGE_READY, 0, NULL, listener))
+	if (message_put(SOCKET, NULL, MESSAGE_READY, 0, NULL, listener))
 		_exit(1);
 	/* A process with the listener could answer in the parent's place. libseccomp
 	 * also has one. */
@@ -146,7 +146,7 @@ static void tell_unfiltered(const struct confined_options *options)
 		error_destroy(shed_for_writing());
 	else
 		error_destroy(opens_files ? shed_for_reading() : shed_root(0));
-	if (message_put(SOCKET, MESSAGE_READY, 0, NULL, -1))
+	if (message_put(SOCKET, NULL, MESSAGE_READY, 0, NULL, -1))
 		_exit(1);
 }
 
@@ -172,7 +172,8 @@ static bool serve_one(const struct confined_options *options,
 	struct message_head head;
 	struct error *err;
 
-	if (message_get(server->socket, 0, &head, &in, &fd) || head.kind != MESSAGE_ASK)
+	if (message_get(server->socket, NULL, &head, &in, &fd) ||
+	    head.kind != MESSAGE_ASK)
 		return false;
 
 	struct confined_request request = {
@@ -190,11 +191,12 @@ static bool serve_one(const struct confined_options *options,
 	if (!err && out.failed)
 		err = error_no_memory();
 	if (!err)
-		return !message_put(server->socket, MESSAGE_ANSWER, 0, &out, ret_fd);
+		return !message_put(server->socket, NULL, MESSAGE_ANSWER, 0, &out,
+				    ret_fd);
 	strbuf_deinit(&out);
 	error_put(&out, err);
 	error_destroy(err);
-	return !message_put(server->socket, MESSAGE_REFUSED, 0, &out, -1);
+	return !message_put(server->socket, NULL, MESSAGE_REFUSED, 0, &out, -1);
 }
 
 _Noreturn void confined_serve(const struct confined_options *options, bool is_confined,

@@ -30,18 +30,25 @@ struct message_head {
 	uint32_t kind, number, size_bytes;
 };
 
-/* Send a message. Returns 0 or an errno value. */
-int message_put(int socket, enum message_kind kind, uint32_t number,
-		const struct strbuf *payload, int fd);
+/* How long the transfer of one message may take. */
+struct message_limit {
+	uint64_t most_ns; /* from the call on */
+	/* Called now and then: may it go on? */
+	bool (*goes_on)(void *arg);
+	void *arg;
+};
+
+/* Send a message. `limit`: NULL: none. Returns 0 or an errno value: EPIPE if the other
+ * end is closed, ETIMEDOUT. */
+int message_put(int socket, const struct message_limit *limit, enum message_kind kind,
+		uint32_t number, const struct strbuf *payload, int fd);
 
 /*
  * Receive a message. The payload is stored in `payload`, which must be empty. The
- * caller owns *ret_fd; -1: none. Returns 0 or an errno value: EPIPE at the end of the
- * stream, EPROTO, ENOMEM, EAGAIN if the socket has a timeout (SO_RCVTIMEO) and nothing
- * came in this time, ETIMEDOUT if the message was not whole `most_ns` after its first
- * byte (0: no bound).
+ * caller owns *ret_fd; -1: none. `limit`: NULL: none. Returns 0 or an errno value: EPIPE
+ * at the end of the stream, EPROTO, ENOMEM, ETIMEDOUT.
  */
-int message_get(int socket, uint64_t most_ns, struct message_head *ret,
+int message_get(int socket, const struct message_limit *limit, struct message_head *ret,
 		struct strbuf *payload, int *ret_fd);
 
 /* Write an error to a payload, and read it back. The caller owns the errors. */

@@ -72,8 +72,8 @@ struct error *fetcher_create(const struct fetcher_options *own, struct fetcher *
 		.name = "memtrace-fetch",
 		.services = &service,
 		.service_count = 1,
-		.gives_up = own->is_late,
-		.gives_up_arg = own->is_late_arg,
+		.stopping_ns = own->stopping_ns,
+		.stopping_arg = own->stopping_arg,
 	};
 	struct fetcher *fetcher = calloc(1, sizeof(*fetcher));
 	_cleanup_(error_destroyp) struct error *why = NULL;
@@ -108,8 +108,9 @@ int fetcher_fetch(struct fetcher *fetcher, const char *build_id)
 	_cleanup_(error_destroyp) struct error *err = NULL;
 	int fd;
 
-	if (fetcher->options.is_late &&
-	    fetcher->options.is_late(fetcher->options.is_late_arg))
+	if (fetcher->options.stopping_ns &&
+	    fetcher->options.stopping_ns(fetcher->options.stopping_arg) >=
+		    CONFINED_LATE_NS)
 		return -1;
 	wire_put_text(&in, build_id);
 	err = confined_call(fetcher->child, FETCH, &in, fetcher->options.cache, &out,

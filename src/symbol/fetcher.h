@@ -7,7 +7,7 @@
 #ifndef SYMBOL_FETCHER_H
 #define SYMBOL_FETCHER_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "util/error.h"
 
@@ -17,10 +17,9 @@ struct fetcher_options {
 	/* Directory for fetched files; borrowed. The child's user (shed_user()) can write
 	 * there. -1: the directory that libdebuginfod chooses. */
 	int cache;
-	/* Called every second during a request. If it returns true the child is ended,
-	 * and no more files are fetched. May be NULL. */
-	bool (*is_late)(void *arg);
-	void *is_late_arg;
+	/* As in confined_options. Once it is late, no more files are fetched. */
+	uint64_t (*stopping_ns)(void *arg);
+	void *stopping_arg;
 	/* Prints a line to the user; without newline. May be NULL. */
 	void (*warn)(void *arg, const char *text);
 	void *warn_arg;

@@ -73,8 +73,8 @@ static struct error *start(struct reader *reader, const struct reader_options *o
 				.progress_arg = options->progress_arg,
 				.question = fetch,
 				.question_arg = reader,
-				.gives_up = options->is_late,
-				.gives_up_arg = options->is_late_arg,
+				.stopping_ns = options->stopping_ns,
+				.stopping_arg = options->stopping_arg,
 			},
 		.work = "symbols are read",
 		.warn = options->warn,
@@ -89,8 +89,8 @@ static struct error *start_fetcher(struct reader *reader,
 {
 	const struct fetcher_options fetcher_options = {
 		.cache = options->fetch_cache,
-		.is_late = options->is_late,
-		.is_late_arg = options->is_late_arg,
+		.stopping_ns = options->stopping_ns,
+		.stopping_arg = options->stopping_arg,
 		.warn = options->warn,
 		.warn_arg = options->warn_arg,
 	};

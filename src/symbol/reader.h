@@ -25,8 +25,8 @@ struct reader_options {
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
 	/* Returns true to stop waiting for servers and files. NULL: never. */
-	bool (*is_late)(void *arg);
-	void *is_late_arg;
+	uint64_t (*stopping_ns)(void *arg);
+	void *stopping_arg;
 	/* Prints a line to the user; without newline. Or NULL. */
 	void (*warn)(void *arg, const char *text);
 	void *warn_arg;

@@ -12,17 +12,16 @@
 #ifndef TARGET_ELF_READER_H
 #define TARGET_ELF_READER_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "util/error.h"
 
 struct elf_reader;
 
-/* `warn` (may be NULL) receives lines for the user, without newline. `is_late` (may be
- * NULL) returns true once the run must end: a child that waits for a file is then
- * killed. */
+/* `warn` (may be NULL) receives lines for the user, without newline. `stopping_ns` (may
+ * be NULL): as in confined_options. */
 struct error *elf_reader_create(void (*warn)(void *arg, const char *text),
-				bool (*is_late)(void *arg), void *arg,
+				uint64_t (*stopping_ns)(void *arg), void *arg,
 				struct elf_reader **ret)
 	__attribute__((warn_unused_result));
 /* Its files must be closed before. NULL is fine. */

@@ -15,7 +15,7 @@ struct elf_reader {
 };
 
 struct error *elf_reader_create(void (*warn)(void *arg, const char *text),
-				bool (*is_late)(void *arg), void *arg,
+				uint64_t (*stopping_ns)(void *arg), void *arg,
 				struct elf_reader **ret)
 {
 	struct elf_reader *reader = calloc(1, sizeof(*reader));
@@ -37,8 +37,8 @@ struct error *elf_reader_create(void (*warn)(void *arg, const char *text),
 				.name = "memtrace-elf",
 				.services = &reader->entry,
 				.service_count = 1,
-				.gives_up = is_late,
-				.gives_up_arg = arg,
+				.stopping_ns = stopping_ns,
+				.stopping_arg = arg,
 			},
 		.work = "ELF files are parsed",
 		.warn = warn,

@@ -25,22 +25,36 @@ static void put_fds(struct msghdr *msg, union control *control, const int fds[],
 	memcpy(CMSG_DATA(c), fds, sizeof(int) * count);
 }
 
+static ssize_t send_some(int socket, const void *bytes, size_t size, const int fds[],
+			 size_t fd_count, int flags)
+{
+	union control control = {0};
+	struct iovec iov = {.iov_base = (void *)bytes, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd_count > FD_MESSAGE_MAX) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (fd_count)
+		put_fds(&msg, &control, fds, fd_count);
+	return sendmsg(socket, &msg, flags | MSG_NOSIGNAL);
+}
+
+ssize_t fd_message_send_some(int socket, const void *bytes, size_t size, const int fds[],
+			     size_t fd_count)
+{
+	return send_some(socket, bytes, size, fds, fd_count, MSG_DONTWAIT);
+}
+
 int fd_message_send(int socket, const void *bytes, size_t size, const int fds[],
 		    size_t fd_count)
 {
-	union control control = {0};
 	const char *at = bytes;
 
-	if (fd_count > FD_MESSAGE_MAX)
-		return EINVAL;
 	while (size) {
-		struct iovec iov = {.iov_base = (void *)at, .iov_len = size};
-		struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-		ssize_t n;
+		ssize_t n = send_some(socket, at, size, fds, fd_count, 0);
 
-		if (fd_count)
-			put_fds(&msg, &control, fds, fd_count);
-		n = sendmsg(socket, &msg, MSG_NOSIGNAL);
 		if (n < 0 && errno != EINTR)
 			return errno;
 		if (n <= 0)

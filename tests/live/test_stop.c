@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A second Ctrl-C or SIGTERM ends memtrace in every state: while its report is not read,
- * while a debuginfod server or a file system does not answer, and at each moment of the
- * start. No probe, breakpoint or child is left.
+ * while a debuginfod server, a file system or a parser does not answer, and at each
+ * moment of the start. No probe, breakpoint or child is left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -443,7 +443,7 @@ static void a_second_signal_does_not_wait_for_a_file_system(void)
 	check_untouched();
 }
 
-/* --- a parser in a loop ----------------------------------------------------------- */
+/* --- a parser that was taken over --------------------------------------------------- */
 
 /* The child of memtrace with this name. */
 static int child_named(const struct live_process *memtrace, const char *name)
@@ -461,11 +461,10 @@ static int child_named(const struct live_process *memtrace, const char *name)
 	return 0;
 }
 
-/* Makes the process loop, as a hostile file may do: when its system call returns, it
- * jumps to itself. */
-static void let_loop(int pid)
+/* Makes the process continue with this code when its system call returns, as a hostile
+ * file may do. */
+static void take_over(int pid, const char *code, size_t size)
 {
-	static const unsigned char jump_to_itself[] = {0xeb, 0xfe};
 	char path[64], *text = files_read("/proc/%d/syscall", pid);
 	char *last = strrchr(text, ' ');
 	uint64_t pc = last ? strtoull(last, NULL, 16) : 0;
@@ -474,14 +473,50 @@ static void let_loop(int pid)
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	REQUIRE(pc && fd >= 0);
-	REQUIRE(pwrite(fd, jump_to_itself, sizeof(jump_to_itself), (off_t)pc) ==
-		sizeof(jump_to_itself));
+	REQUIRE(pwrite(fd, code, size, (off_t)pc) == (ssize_t)size);
 	close(fd);
 	free(text);
 }
 
+static void let_loop(int pid)
+{
+	take_over(pid, "\xeb\xfe", 2);
+}
+
+/* Sends messages for ever. */
+static void let_chat(int pid)
+{
+	static const char code[] = "\x48\x8d\x35\x13\0\0\0" /* lea rsi, [rip + 0x13] */
+				   "\xbf\3\0\0\0"           /* mov edi, 3: the socket */
+				   "\xba\14\0\0\0"          /* mov edx, 12: bytes */
+				   "\xb8\1\0\0\0"           /* mov eax, SYS_write */
+				   "\x0f\x05"               /* syscall */
+				   "\xeb\xe6"               /* jmp to the beginning */
+				   /* A message (confined/serve.h): MESSAGE_SAY, empty. */
+				   "\3\0\0\0\0\0\0\0\0\0\0";
+
+	take_over(pid, code, sizeof(code));
+}
+
+static void let_hang(int pid)
+{
+	REQUIRE(!kill(pid, SIGSTOP));
+}
+
+/* What a parser does, and when a first signal must have ended the run at the latest, s.
+ * A loop must end sooner than messages. */
+static const struct taken {
+	const char *name;
+	void (*take)(int pid);
+	double end_s;
+} taken[] = {
+	{"a parser loops", let_loop, 8},
+	{"a parser hangs", let_hang, 8},
+	{"a parser sends messages", let_chat, 12},
+};
+
 /* The report has the stacks, but no new symbols. */
-static void a_first_signal_ends_while_a_parser_loops(void)
+static void one_signal_ends_with_a_report(const struct taken *t)
 {
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), "--unwind auto");
 	int parser = child_named(memtrace, "memtrace-read");
@@ -490,13 +525,13 @@ static void a_first_signal_ends_while_a_parser_loops(void)
 
 	REQUIRE(parser);
 	oracle_do(oracle, "run keep 10 1");
-	let_loop(parser);
+	t->take(parser);
 	live_signal(memtrace, SIGINT);
 	begin_s = live_now_s();
 	report = live_read_json(memtrace, 2 * TIMEOUT_S);
 	REQUIRE(report);
-	printf("a parser loops: the final report after %.3f s\n", live_now_s() - begin_s);
-	CHECK(live_now_s() - begin_s < 8);
+	printf("%s: the final report after %.3f s\n", t->name, live_now_s() - begin_s);
+	CHECK(live_now_s() - begin_s < t->end_s);
 	CHECK_INT(live_int(report, "heap.live_blocks"), 10);
 	CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
 	CHECK(json_array_size(live_get(report, "heap.stacks")) > 0);
@@ -506,6 +541,27 @@ static void a_first_signal_ends_while_a_parser_loops(void)
 	live_destroy(memtrace);
 	oracle_do(oracle, "run release 1 1");
 	check_untouched();
+}
+
+static void a_first_signal_ends_while_a_parser_is_taken_over(void)
+{
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		one_signal_ends_with_a_report(&taken[i]);
+}
+
+static void a_second_signal_does_not_wait_for_a_parser(void)
+{
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++) {
+		struct live_process *memtrace =
+			memtrace_start(live_pid(oracle), "--unwind auto");
+		int parser = child_named(memtrace, "memtrace-read");
+
+		REQUIRE(parser);
+		oracle_do(oracle, "run keep 10 1");
+		taken[i].take(parser);
+		stop_twice(memtrace, SIGTERM, taken[i].name);
+		oracle_do(oracle, "run release 1 1");
+	}
 }
 
 /* --- the start -------------------------------------------------------------------- */
@@ -591,7 +647,8 @@ int main(void)
 	RUN(a_first_signal_ends_while_a_server_holds_a_request);
 	RUN_WITH_RETURN_PROBES(a_file_system_of_the_target_hangs);
 	RUN(a_second_signal_does_not_wait_for_a_file_system);
-	RUN(a_first_signal_ends_while_a_parser_loops);
+	RUN(a_first_signal_ends_while_a_parser_is_taken_over);
+	RUN(a_second_signal_does_not_wait_for_a_parser);
 	RUN(at_each_moment);
 	RUN(with_a_command);
 	live_destroy(oracle);

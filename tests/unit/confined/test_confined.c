@@ -31,8 +31,9 @@ enum request {
 	FAIL,
 	WAITING,
 	LOOPING,
-	WORKING, /* uses 3 s of processor time */
-	TALKING, /* uses 7 s of processor time, and reports progress */
+	WORKING,  /* uses 3 s of processor time */
+	TALKING,  /* uses 3 s of processor time, and reports progress */
+	CHATTING, /* reports progress for ever */
 	MAP_ALL,
 	CRASH,
 	LEAVE,
@@ -257,17 +258,20 @@ static struct error *answer(void *state, struct confined_request *request)
 		work_ms(3000);
 		return NULL;
 	case TALKING:
-		for (int i = 0; i < 14; i++) {
+		for (int i = 0; i < 6; i++) {
 			work_ms(500);
 			confined_say(request->server, "talking");
 		}
 		return NULL;
+	case CHATTING:
+		for (;;)
+			confined_say(request->server, "talking");
 	case DRIPPING:
 		drip(request->server->socket);
 	case FLOODING:
 		for (;;)
-			message_put(request->server->socket, MESSAGE_QUESTION, 0, NULL,
-				    -1);
+			message_put(request->server->socket, NULL, MESSAGE_QUESTION, 0,
+				    NULL, -1);
 	case MAP_ALL:
 		wire_put_u32(request->out, map_all());
 		return NULL;
@@ -318,12 +322,19 @@ static int give_file(void *arg, struct wire *question)
 	return fds[0];
 }
 
-static bool gives_up_now;
+/* When a signal asked for the end, CLOCK_MONOTONIC ns; 0: none has. */
+static uint64_t stopped_ns;
 
-static bool gives_up(void *arg)
+static uint64_t stopping_ns(void *arg)
 {
 	(void)arg;
-	return gives_up_now;
+	return stopped_ns ? clock_now_ns() - stopped_ns : 0;
+}
+
+/* As if the signal had come so long ago. */
+static void stop_before(uint64_t ns)
+{
+	stopped_ns = clock_now_ns() - ns;
 }
 
 static struct confined *start(enum confined_kind kind)
@@ -338,7 +349,7 @@ static struct confined *start(enum confined_kind kind)
 		.policy = {.find = find},
 		.progress = hear,
 		.question = give_file,
-		.gives_up = gives_up,
+		.stopping_ns = stopping_ns,
 	};
 	_cleanup_(error_destroyp) struct error *why = NULL;
 	struct confined *confined = NULL;
@@ -622,20 +633,37 @@ static void ends_are_told(void)
 	check_gone(CRASH, "test-confined was ended by signal 4");
 	check_gone(DRIPPING, "test-confined was ended: it did not finish a message");
 	check_gone(FLOODING, "test-confined was ended: it did not take a reply");
-	gives_up_now = true;
+	stop_before(CONFINED_LATE_NS);
 	check_gone(WAITING, "test-confined was ended: the wait was given up");
-	gives_up_now = false;
+	stopped_ns = 0;
 }
 
-/* At the end of a run a looping child is killed soon, and working children may finish. */
-static void work_at_the_end_of_the_run(void)
+/* Seconds until the child is ended, if the signal came `before_ns` ago. */
+static double check_given_up(enum request number, uint64_t before_ns)
 {
 	uint64_t begin_ns = clock_now_ns();
-	struct confined *confined;
 
-	gives_up_now = true;
-	check_gone(LOOPING, "test-confined was ended: the wait was given up");
-	CHECK(clock_now_ns() - begin_ns < UINT64_C(12) * 1000000000);
+	stop_before(before_ns);
+	check_gone(number, "test-confined was ended: the wait was given up");
+	stopped_ns = 0;
+	return (double)(clock_now_ns() - begin_ns) * 1e-9;
+}
+
+/* At the end of a run a looping child is killed soon, and one that sends messages not
+ * much later. Children that work may go on until then. */
+static void work_at_the_end_of_the_run(void)
+{
+	const double left_s = (double)(CONFINED_END_NS - CONFINED_LATE_NS) * 1e-9;
+	struct confined *confined;
+	double took_s;
+
+	CHECK(check_given_up(LOOPING, CONFINED_LATE_NS) < left_s + 2);
+	took_s = check_given_up(CHATTING, CONFINED_LATE_NS);
+	CHECK(took_s >= left_s && took_s < left_s + 2);
+	/* In the middle of a message, and of replies. */
+	CHECK(check_given_up(DRIPPING, CONFINED_END_NS - 1000000000) < 3);
+	CHECK(check_given_up(FLOODING, CONFINED_END_NS - 1000000000) < 3);
+	stop_before(1);
 	confined = start(CONFINED_READER);
 	for (enum request request = WORKING; request <= TALKING; request++) {
 		_cleanup_(strbuf_deinit) struct strbuf out = {0};
@@ -643,7 +671,47 @@ static void work_at_the_end_of_the_run(void)
 		CHECK(!confined_call(confined, request, NULL, -1, &out, NULL));
 	}
 	confined_destroy(confined);
-	gives_up_now = false;
+	stopped_ns = 0;
+}
+
+/* The time is one for all requests. */
+static void slow_answers_at_the_end_of_the_run(void)
+{
+	struct confined *confined = start(CONFINED_READER);
+	uint64_t begin_ns = clock_now_ns();
+	struct error *err = NULL;
+
+	stop_before(CONFINED_LATE_NS);
+	for (int i = 0; i < 4 && !err; i++) {
+		_cleanup_(strbuf_deinit) struct strbuf out = {0};
+
+		err = confined_call(confined, WORKING, NULL, -1, &out, NULL);
+	}
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_GONE);
+	CHECK(clock_now_ns() - begin_ns <
+	      CONFINED_END_NS - CONFINED_LATE_NS + UINT64_C(2) * 1000000000);
+	error_destroy(err);
+	confined_destroy(confined);
+	stopped_ns = 0;
+}
+
+/* A client is not waited for. */
+static void client_at_the_end_of_the_run(void)
+{
+	struct confined *confined = start(CONFINED_CLIENT);
+	_cleanup_(strbuf_deinit) struct strbuf out = {0};
+	uint64_t begin_ns = clock_now_ns();
+	struct error *err;
+
+	stop_before(CONFINED_LATE_NS - 1);
+	err = confined_call(confined, CHATTING, NULL, -1, &out, NULL);
+	REQUIRE(err);
+	CHECK_CONTAINS(err->message, "the wait was given up");
+	CHECK(clock_now_ns() - begin_ns < UINT64_C(2) * 1000000000);
+	error_destroy(err);
+	confined_destroy(confined);
+	stopped_ns = 0;
 }
 
 static void killed_while_idle(void)
@@ -684,6 +752,8 @@ int main(void)
 	RUN(errors_and_questions);
 	RUN(ends_are_told);
 	RUN(work_at_the_end_of_the_run);
+	RUN(slow_answers_at_the_end_of_the_run);
+	RUN(client_at_the_end_of_the_run);
 	RUN(killed_while_idle);
 	RUN(memory_is_bounded);
 	return check_done();
