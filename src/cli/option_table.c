@@ -44,6 +44,18 @@ static const char *const hidden[] = {"default", "none", NULL};
 static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
 
+static const char *const topics[] = {[HELP_SHORT] = "short",
+				     [HELP_ALL] = "all",
+				     [HELP_EXAMPLES] = "examples",
+				     [HELP_GROUP + GROUP_TARGET] = "target",
+				     [HELP_GROUP + GROUP_REPORTS] = "reports",
+				     [HELP_GROUP + GROUP_FILTER] = "filter",
+				     [HELP_GROUP + GROUP_LIMITS] = "limits",
+				     [HELP_GROUP + GROUP_NAMES] = "names",
+				     [HELP_GROUP + GROUP_OUTPUT] = "output",
+				     [HELP_GROUP + GROUP_ADVANCED] = "advanced",
+				     NULL};
+
 #define PATTERN                                                                          \
 	"a file name, which may contain %p (process), %t (time), %n (number) and %%, "   \
 	"or '-'"
@@ -568,9 +580,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "print the version and stop",
 	},
 	[OPTION_HELP] = {
-		"help", 'h', .group = GROUP_ADVANCED, .offline = OFFLINE_ALL,
-		.kind = KIND_ACTION, FIELD(action), .min = ACTION_HELP,
-		.help = "print this help and stop",
+		"help", 'h', .argument = "[TOPIC]", .group = GROUP_ADVANCED, .offline = OFFLINE_ALL,
+		.kind = KIND_HELP, FIELD(help_topic), .choices = topics,
+		.expected = "'all', 'examples', 'target', 'reports', 'filter', 'limits', "
+			    "'names', 'output' or 'advanced'",
+		.help = "print the most used options and stop; --help all prints every "
+			"option, --help TOPIC those about target, reports, filter, limits, "
+			"names, output or advanced, and --help examples command lines",
 	},
 };
 /* clang-format on */
@@ -585,31 +601,4 @@ const char *option_group_name(enum option_group group)
 	};
 
 	return names[group];
-}
-
-static bool same(const char *name, const char *given, size_t len)
-{
-	return name && strlen(name) == len && !memcmp(name, given, len);
-}
-
-const struct option_row *option_find(const char *name, size_t len)
-{
-	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
-		const struct option_row *row = &option_rows[i];
-
-		if (same(row->name, name, len) || same(row->alias, name, len))
-			return row;
-	}
-	return NULL;
-}
-
-const struct option_row *option_find_letter(char letter)
-{
-	for (size_t i = 0; letter && i < OPTION_ID_COUNT; i++) {
-		const struct option_row *row = &option_rows[i];
-
-		if (row->letter == letter || row->alias_letter == letter)
-			return row;
-	}
-	return NULL;
 }

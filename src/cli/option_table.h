@@ -109,6 +109,8 @@ enum option_kind {
 	KIND_FLAG,     /* bool: true if given */
 	KIND_REPEATED, /* unsigned: how many times it was given */
 	KIND_ACTION,   /* enum option_action: `min` is the action; ends parsing */
+	KIND_HELP, /* enum help_topic: the index in `choices` of the value, which may be
+		      left out; ends parsing */
 	KIND_INTEGER,  /* whole number */
 	KIND_QUANTITY, /* whole number with an optional K, M or G */
 	KIND_SIZE,     /* bytes with an optional K, M or G */

@@ -12,6 +12,33 @@ const char *const option_usages[] = {
 	NULL,
 };
 
+/* Each line of the help text must fit 80 columns. */
+const struct option_brief option_briefs[] = {
+	{OPTION_PID, "trace this process; several: 12,34"},
+	{OPTION_FOLLOW_FORKS, "and the children that it forks from now on"},
+	{OPTION_LIB, "the file with the allocator, if it is not found"},
+	{OPTION_GROWTH, "what grows, without probes in the allocator"},
+	{OPTION_KERNEL, "trace the memory of the kernel instead"},
+	{OPTION_REPLAY, "report on a snapshot of --save, without root"},
+	{OPTION_DIFF, "compare two snapshots"},
+	{OPTION_INTERVAL, "time between reports (5s)"},
+	{OPTION_COUNT, "end after N reports"},
+	{OPTION_DURATION, "end after this time, such as 10m"},
+	{OPTION_TOP, "show N causes or stacks (10; 0: all)"},
+	{OPTION_VIEW, "leaks, growth, traffic, peak, threads, ..."},
+	{OPTION_OLDER, "show blocks of at least this age (500ms)"},
+	{OPTION_FILTER, "show stacks with a function or module like this"},
+	{OPTION_SAMPLE_EVERY, "trace one allocation in N, at less cost"},
+	{OPTION_FORMAT, "brief (on a terminal), text (every stack) or json"},
+	{OPTION_OUTPUT, "write the reports to FILE"},
+	{OPTION_HTML, "write a page for a browser"},
+	{OPTION_FLAME, "write a flame graph (SVG)"},
+	{OPTION_PPROF, "write a profile for pprof"},
+	{OPTION_SAVE, "write a snapshot for --replay and --diff"},
+	{OPTION_DRY_RUN, "only show where the probes would go"},
+	{OPTION_ID_COUNT, NULL},
+};
+
 const struct option_example option_examples[] = {
 	{"memtrace --pid 1234", "a report every 5 seconds until Ctrl-C"},
 	{"memtrace -p 1234 -i 1 -n 3 -T 20",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/file_name.h"
+#include "cli/option_errors.h"
 #include "cli/option_table.h"
 #include "cli/options_check.h"
 #include "util/cleanup.h"
@@ -19,57 +20,6 @@ struct parse {
 	struct options_given given;
 	bool done;
 };
-
-/* `spelled` is the option as the user wrote it ("-i", "--sample-rate"). */
-static struct error *bad_value(const struct option_row *row, const char *spelled,
-			       const char *value)
-{
-	_cleanup_(freep) char *shown = escape_dup(value);
-
-	if (!shown)
-		return error_no_memory();
-	return error_create(ERROR_USAGE, "%s: expected %s; got '%s'", spelled,
-			    row->expected, shown);
-}
-
-static struct error *unknown_option(const char *dashes, const char *name, size_t len,
-				    const char *whole)
-{
-	const char *nearest = option_nearest(name, len);
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
-
-	strbuf_append(&text, "unknown option '");
-	strbuf_append(&text, dashes);
-	escape_bytes(&text, name, len);
-	strbuf_append_char(&text, '\'');
-	if (whole) {
-		/* A letter among others: perhaps the user meant a long name. */
-		strbuf_append(&text, " in '");
-		escape_text(&text, whole);
-		strbuf_append_char(&text, '\'');
-		nearest = option_nearest(whole + 1, strlen(whole + 1));
-	}
-	if (nearest)
-		strbuf_appendf(&text, "; did you mean '--%s'?", nearest);
-	else
-		strbuf_append(&text, "; 'memtrace --help' lists them all");
-	if (text.failed)
-		return error_no_memory();
-	return error_create(ERROR_USAGE, "%s", strbuf_text(&text));
-}
-
-static struct error *unexpected_argument(const char *arg)
-{
-	_cleanup_(freep) char *shown = escape_dup(arg);
-
-	if (!shown)
-		return error_no_memory();
-	return error_create(ERROR_USAGE,
-			    "unexpected argument '%s'; expected only options: a process "
-			    "is given as --pid PID, the time between reports as "
-			    "--interval TIME, a command to start after '--'",
-			    shown);
-}
 
 /* Store into a numeric field: bool, int, unsigned, an enum or uint64_t. */
 static void store_number(const struct option_row *row, struct options *options,
@@ -190,6 +140,7 @@ static bool set_value(const struct option_row *row, struct options *options,
 
 	switch (row->kind) {
 	case KIND_CHOICE:
+	case KIND_HELP:
 		choice = find_choice(row, value);
 		if (!row->choices[choice])
 			return false;
@@ -238,6 +189,22 @@ static void set_flag(struct parse *p, const struct option_row *row)
 	}
 }
 
+/* --help, and its topic, if the next argument is one. */
+static struct error *set_topic(struct parse *p, const struct option_row *row,
+			       const char *spelled, const char *value)
+{
+	const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
+	struct options *options = p->given.options;
+
+	if (!value && next && next[0] != '-')
+		value = next;
+	if (value && !set_value(row, options, value))
+		return option_error_value(row, spelled, value);
+	options->action = ACTION_HELP;
+	p->done = true;
+	return NULL;
+}
+
 /* Take the next argument as the second value of a pair. */
 static struct error *set_second(struct parse *p, const struct option_row *row,
 				const char *spelled)
@@ -245,10 +212,9 @@ static struct error *set_second(struct parse *p, const struct option_row *row,
 	const char *second = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
 
 	if (!second || (second[0] == '-' && second[1]))
-		return error_create(ERROR_USAGE, "%s: expected %s; there is only one",
-				    spelled, row->expected);
+		return option_error_one_of_two(row, spelled);
 	if (!*second)
-		return bad_value(row, spelled, second);
+		return option_error_value(row, spelled, second);
 	p->given.options->diff_new = second;
 	p->at++;
 	return NULL;
@@ -261,17 +227,11 @@ static struct error *check_once(const struct parse *p, const struct option_row *
 				const char *spelled, const char *value)
 {
 	const char *before = p->given.values[row - option_rows];
-	_cleanup_(freep) char *one = NULL, *other = NULL;
 
 	if (!before || row->group != GROUP_TARGET || row->kind != KIND_PATH ||
 	    !strcmp(before, value))
 		return NULL;
-	one = escape_dup(before);
-	other = escape_dup(value);
-	if (!one || !other)
-		return error_no_memory();
-	return error_create(ERROR_USAGE, "%s: expected once; got '%s' and '%s'", spelled,
-			    one, other);
+	return option_error_twice(spelled, before, value);
 }
 
 /* Apply one option. `value` is the text in the same argument; NULL: the value is the next
@@ -279,6 +239,8 @@ static struct error *check_once(const struct parse *p, const struct option_row *
 static struct error *apply(struct parse *p, const struct option_row *row,
 			   const char *spelled, const char *value)
 {
+	if (row->kind == KIND_HELP)
+		return set_topic(p, row, spelled, value);
 	if (!row->argument) {
 		p->given.values[row - option_rows] = "";
 		set_flag(p, row);
@@ -286,9 +248,7 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 	}
 	if (!value) {
 		if (p->at + 1 >= p->argc)
-			return error_create(ERROR_USAGE,
-					    "%s: expected %s; it has no value", spelled,
-					    row->expected);
+			return option_error_no_value(row, spelled);
 		value = p->argv[++p->at];
 
 		/* If the user forgot a file name, do not take the next option as the file
@@ -297,23 +257,13 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 				row->kind == KIND_HEADERS || row->kind == KIND_LIST ||
 				row->kind == KIND_PAIR;
 
-		if (any_text && value[0] == '-' && value[1]) {
-			_cleanup_(freep) char *shown = escape_dup(value);
-
-			if (!shown)
-				return error_no_memory();
-			return error_create(ERROR_USAGE,
-					    "%s: expected %s; got '%s', which looks like "
-					    "an option (if it is meant: --%s=%s)",
-					    spelled, row->expected, shown, row->name,
-					    shown);
-		}
+		if (any_text && value[0] == '-' && value[1])
+			return option_error_dashes(row, spelled, value);
 	}
 	if (row->kind == KIND_LIST && *value && list_is_full(row, p->given.options))
-		return error_create(ERROR_USAGE, "%s: expected at most %d times", spelled,
-				    OPTION_LIST_MAX);
+		return option_error_many(spelled);
 	if (!set_value(row, p->given.options, value))
-		return bad_value(row, spelled, value);
+		return option_error_value(row, spelled, value);
 
 	struct error *err = check_once(p, row, spelled, value);
 
@@ -332,16 +282,10 @@ static struct error *parse_long(struct parse *p, const char *arg)
 	char spelled[64];
 
 	if (!row)
-		return unknown_option("--", name, len, NULL);
+		return option_error_unknown("--", name, len, NULL);
 	snprintf(spelled, sizeof(spelled), "--%.*s", (int)len, name);
-	if (!row->argument && *equals) {
-		_cleanup_(freep) char *shown = escape_dup(equals + 1);
-
-		if (!shown)
-			return error_no_memory();
-		return error_create(ERROR_USAGE, "%s: expected no value; got '%s'",
-				    spelled, shown);
-	}
+	if (!row->argument && *equals)
+		return option_error_flag(spelled, equals + 1);
 	return apply(p, row, spelled, *equals ? equals + 1 : NULL);
 }
 
@@ -353,7 +297,7 @@ static struct error *parse_letters(struct parse *p, const char *arg)
 		char spelled[] = {'-', *at, '\0'};
 
 		if (!row)
-			return unknown_option("-", at, 1, arg[2] ? arg : NULL);
+			return option_error_unknown("-", at, 1, arg[2] ? arg : NULL);
 		if (row->argument)
 			return apply(p, row, spelled, at[1] ? at + 1 : NULL);
 
@@ -402,7 +346,7 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		} else if (arg[0] == '-' && arg[1]) {
 			err = parse_letters(&p, arg);
 		} else {
-			err = unexpected_argument(arg);
+			err = option_error_argument(arg, ret->pid_count);
 		}
 		if (err)
 			return err;

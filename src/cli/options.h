@@ -23,6 +23,14 @@ enum option_action {
 	ACTION_PRIME_CACHE
 };
 
+/* What --help shows: the options that are used most, all, or those of one group. */
+enum help_topic {
+	HELP_SHORT,
+	HELP_ALL,
+	HELP_EXAMPLES,
+	HELP_GROUP, /* HELP_GROUP + enum option_group */
+};
+
 enum color_choice {
 	COLOR_AUTO, /* on a terminal, unless NO_COLOR or TERM forbids it */
 	COLOR_ALWAYS,
@@ -52,6 +60,7 @@ struct option_list {
 
 struct options {
 	enum option_action action;
+	enum help_topic help_topic; /* --help; default HELP_SHORT */
 	int pids[OPTIONS_MAX_PIDS]; /* --pid, without duplicates; pid_count entries */
 	size_t pid_count;
 	bool follow_forks;       /* --follow-forks */
@@ -153,7 +162,7 @@ struct options {
 struct error *options_parse(int argc, char *const argv[], struct options *ret)
 	__attribute__((warn_unused_result));
 
-/* Print the help text, generated from the option table, with examples. */
-void options_help(FILE *out);
+/* Print what --help shows of this topic, generated from the option table. */
+void options_help(FILE *out, enum help_topic topic);
 
 #endif

@@ -5,10 +5,10 @@
 
 #include "cli/kernel.h"
 #include "cli/new_file.h"
+#include "cli/option_errors.h"
 #include "render/views.h"
 #include "report/filter.h"
 #include "util/cleanup.h"
-#include "util/escape.h"
 
 /* The options that name an output file. */
 static const enum option_id file_ids[] = {
@@ -33,29 +33,18 @@ static struct error *check_files(const struct options_given *given)
 
 			if (!other || strcmp(name, other))
 				continue;
-
-			_cleanup_(freep) char *shown = escape_dup(name);
-
-			if (!shown)
-				return error_no_memory();
-			return error_create(ERROR_USAGE,
-					    "--%s and --%s must name different files; "
-					    "got '%s' for both",
-					    option_rows[file_ids[i]].name,
-					    option_rows[file_ids[k]].name, shown);
+			return option_error_same_file(file_ids[i], file_ids[k], name);
 		}
 	}
 	/* A file takes standard output, so the reports are discarded. */
 	if (any_stdout && !given->values[OPTION_OUTPUT])
 		given->options->output = NEW_FILE_NULL;
 	if (given->options->output_every && !any)
-		return error_create(
-			ERROR_USAGE,
-			"--output-every: needs a file to write, such as --pprof FILE");
+		return option_error("--output-every needs a file to write, such as "
+				    "--pprof FILE");
 	if ((given->options->inverted || given->options->reverse) &&
 	    !given->values[OPTION_FLAME] && !given->values[OPTION_HTML])
-		return error_create(ERROR_USAGE,
-				    "--%s: needs --flame FILE or --html FILE",
+		return option_error("--%s needs --flame FILE or --html FILE",
 				    given->options->inverted ? "inverted" : "reverse");
 	return NULL;
 }
@@ -85,6 +74,8 @@ static struct error *check_event(const struct options_given *given)
 		OPTION_OTEL_MEMORY,
 		OPTION_NO_RETURN_PROBES,
 	};
+	const bool growth = given->options->growth;
+	const enum option_id id = growth ? OPTION_GROWTH : OPTION_EVENT;
 	struct event_spec spec;
 	struct error *err = event_spec_parse(given->options->event, &spec);
 
@@ -93,18 +84,15 @@ static struct error *check_event(const struct options_given *given)
 	event_spec_deinit(&spec);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (given->values[others[i]])
-			return error_create(ERROR_USAGE,
-					    "--%s: expected without --%s, which is "
-					    "about allocations; got both",
-					    given->options->growth ? "growth" : "event",
-					    option_rows[others[i]].name);
+			return option_error_clash(
+				others[i], id,
+				growth ? "counts page faults, not allocations"
+				       : "counts an event, not allocations");
 	if (report_sort_needs(given->options->sort) ||
 	    given->options->sort == REPORT_SORT_AGE)
-		return error_create(ERROR_USAGE,
-				    "--sort: expected 'size', 'count' or 'growth' with "
-				    "--%s, as nothing else is measured; got '%s'",
-				    given->options->growth ? "growth" : "event",
-				    given->values[OPTION_SORT]);
+		return option_error_clash_value(
+			OPTION_SORT, given->values[OPTION_SORT], id,
+			"measures nothing but size, count and growth");
 	given->options->older_ns = 0;
 	given->options->traffic = false;
 	return NULL;
@@ -148,9 +136,8 @@ static struct error *check_view(const struct options_given *given)
 	    (REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES))
 		options->traffic = true;
 	if (options->combined_only && options->sort == REPORT_SORT_AGE)
-		return error_create(ERROR_USAGE,
-				    "--sort: expected another than 'age' with "
-				    "--combined-only, which measures no ages");
+		return option_error_clash_value(OPTION_SORT, "age", OPTION_COMBINED_ONLY,
+						"measures no ages");
 	return check_filters(options);
 }
 
@@ -158,7 +145,7 @@ static struct error *check_view(const struct options_given *given)
 static struct error *check_offline(const struct options_given *given)
 {
 	struct options *options = given->options;
-	const char *name = options->replay ? "replay" : "diff";
+	const enum option_id id = options->replay ? OPTION_REPLAY : OPTION_DIFF;
 	unsigned offline = options->replay ? OFFLINE_REPLAY : OFFLINE_DIFF;
 
 	if (!options->replay && !options->diff_old)
@@ -166,25 +153,23 @@ static struct error *check_offline(const struct options_given *given)
 	options->action = options->replay ? ACTION_REPLAY : ACTION_DIFF;
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
 		if (given->values[i] && !(option_rows[i].offline & offline))
-			return error_create(ERROR_USAGE,
-					    "--%s: expected without --%s, which reads "
-					    "what --save has written and traces nothing; "
-					    "got both",
-					    option_rows[i].name, name);
+			return option_error_clash(
+				(enum option_id)i, id,
+				option_rows[i].offline
+					? "compares two snapshots"
+					: "reads what --save has written and traces "
+					  "nothing");
 	}
 	if (options->diff_old && given->values[OPTION_SORT] &&
 	    options->sort != REPORT_SORT_SIZE && options->sort != REPORT_SORT_COUNT &&
 	    options->sort != REPORT_SORT_GROWTH)
-		return error_create(ERROR_USAGE,
-				    "--sort: expected 'size', 'growth' (which is the "
-				    "same) or 'count' with --diff, which has nothing "
-				    "else to compare; got '%s'",
-				    given->values[OPTION_SORT]);
+		return option_error_clash_value(
+			OPTION_SORT, given->values[OPTION_SORT], OPTION_DIFF,
+			"compares nothing but size, count and growth");
 	if (options->command)
-		return error_create(ERROR_USAGE,
-				    "--%s: expected without a command after '--'; "
-				    "nothing is traced",
-				    name);
+		return option_error("--%s does not work with a command after '--': it "
+				    "reads what --save has written and traces nothing",
+				    option_rows[id].name);
 	return NULL;
 }
 
@@ -196,25 +181,23 @@ static struct error *check_target(const struct options_given *given)
 	if (options->action != ACTION_TRACE)
 		return NULL;
 	if (options->pid_count && options->program)
-		return error_create(ERROR_USAGE,
-				    "--program: expected without --pid, which names a "
-				    "process that runs already; got both");
+		return option_error("--program does not work with --pid: one starts a "
+				    "process, the other names one that runs already");
 	if (!options->pid_count && !options->command && !options->library &&
 	    !options->event && !options->growth && !options->kernel)
-		return error_create(ERROR_USAGE,
-				    "no process to trace: use --pid PID ('pidof NAME' "
-				    "prints it), '-- COMMAND' to start one, or --lib "
-				    "FILE for all processes that map the file");
+		return option_error(
+			"which process? Try memtrace -p PID (pidof NAME "
+			"finds it) or memtrace -- COMMAND; --help shows more");
 	if (options->pid_count && options->command)
-		return error_create(ERROR_USAGE,
-				    "--pid: expected without a command after '--', which "
-				    "is started and traced; got both");
+		return option_error("--pid does not work with a command after '--': one "
+				    "names a process that runs already, the other starts "
+				    "one");
 	if (options->follow_forks && !options->pid_count && !options->command)
-		return error_create(ERROR_USAGE,
-				    "--follow-forks: expected with --pid or a command; "
-				    "%s alone traces every process anyway",
-				    options->event || options->growth ? "--event"
-								      : "--lib");
+		return option_error("--follow-forks needs --pid or a command; %s alone "
+				    "traces every process anyway",
+				    options->growth  ? "--growth"
+				    : options->event ? "--event"
+						     : "--lib");
 	return NULL;
 }
 
@@ -224,9 +207,8 @@ static struct error *check_blocks(const struct options_given *given)
 	struct options *options = given->options;
 
 	if (options->sample_bytes && options->sample_every > 1)
-		return error_create(ERROR_USAGE,
-				    "--sample-bytes: expected without --sample-every, "
-				    "which samples regardless of the size; got both");
+		return option_error_clash(OPTION_SAMPLE_BYTES, OPTION_SAMPLE_EVERY,
+					  "samples regardless of the size");
 	/* A snapshot should contain everything that a replay may ask for. */
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
 	    !options->event && !options->growth && !options->kernel)
@@ -242,29 +224,23 @@ static struct error *check_events(const struct options_given *given)
 	struct options *options = given->options;
 
 	if (options->growth && options->event)
-		return error_create(ERROR_USAGE,
-				    "--growth: expected without --event, since it counts "
-				    "page faults; got both");
+		return option_error_clash(OPTION_EVENT, OPTION_GROWTH,
+					  "counts an event of its own, page faults");
 	if (options->growth)
 		options->event = "software:page-faults:1";
 	if (options->kernel_stacks && !options->event)
-		return error_create(ERROR_USAGE,
-				    "--kernel-stacks: needs --event SPEC or --growth");
+		return option_error("--kernel-stacks needs --event SPEC or --growth");
 	return options->event ? check_event(given) : NULL;
 }
 
-/* Reject `others` together with option `id`; `why` says what `id` traces. */
+/* Reject `others` together with option `id`; `why` says what `id` does. */
 static struct error *check_without(const struct options_given *given, enum option_id id,
 				   const enum option_id others[], size_t count,
 				   const char *why)
 {
 	for (size_t i = 0; i < count; i++)
 		if (given->values[others[i]])
-			return error_create(
-				ERROR_USAGE,
-				"--%s: expected without --%s, which traces %s; "
-				"got both",
-				option_rows[others[i]].name, option_rows[id].name, why);
+			return option_error_clash(others[i], id, why);
 	return NULL;
 }
 
@@ -280,14 +256,12 @@ static struct error *check_with_kernel(const struct options_given *given)
 	if (!options->with_kernel)
 		return NULL;
 	if (options->pid_count > 1 || (!options->pid_count && !options->command))
-		return error_create(
-			ERROR_USAGE,
-			"--with-kernel: expected with one process or a command, since it "
-			"traces what the kernel allocates for it; got %zu",
-			options->pid_count);
+		return option_error("--with-kernel needs one process or a command, for "
+				    "which it traces the kernel's allocations; got %zu",
+				    options->pid_count);
 	return check_without(given, OPTION_WITH_KERNEL, others,
 			     sizeof(others) / sizeof(*others),
-			     "the heap of one process and the kernel");
+			     "traces the heap of one process and the kernel");
 }
 
 /* --kernel: only the kernel. */
@@ -312,21 +286,17 @@ static struct error *check_kernel(const struct options_given *given)
 		return check_with_kernel(given);
 	err = check_without(given, OPTION_KERNEL, others,
 			    sizeof(others) / sizeof(*others),
-			    "what the kernel allocates and nothing else");
+			    "traces what the kernel allocates and nothing else");
 	if (err)
 		return err;
 	if (options->with_kernel)
 		return check_with_kernel(given);
 	if (options->pid_count > 1)
-		return error_create(ERROR_USAGE,
-				    "--pid: expected at most one process with --kernel; "
-				    "got %zu",
+		return option_error("--kernel works with one process at most; got %zu",
 				    options->pid_count);
 	if (options->traffic)
-		return error_create(ERROR_USAGE,
-				    "--%s: expected without --kernel, which measures no "
-				    "traffic of call paths; got '%s'",
-				    option_rows[by].name, given->values[by]);
+		return option_error_clash_value(by, given->values[by], OPTION_KERNEL,
+						"measures no traffic of call paths");
 	options->unwind = UNWIND_CHOICE_FP;
 	if (!given->values[OPTION_STACK_DEPTH])
 		options->stack_depth = KERNEL_STACK_DEPTH;
@@ -341,23 +311,17 @@ static struct error *check_otel(const struct options_given *given)
 
 	if (!given->options->otel_memory)
 		return NULL;
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (given->values[others[i]])
-			return error_create(ERROR_USAGE,
-					    "--otel-memory: expected without --%s, which "
-					    "is about functions; got both",
-					    option_rows[others[i]].name);
-	return NULL;
+	return check_without(given, OPTION_OTEL_MEMORY, others,
+			     sizeof(others) / sizeof(*others),
+			     "traces no allocation functions");
 }
 
 static struct error *check_sizes(const struct options_given *given)
 {
 	if (given->options->min_size_bytes > given->options->max_size_bytes)
-		return error_create(
-			ERROR_USAGE,
-			"--min-size: expected at most the --max-size of '%s'; "
-			"got '%s'",
-			given->values[OPTION_MAX_SIZE], given->values[OPTION_MIN_SIZE]);
+		return option_error("--min-size %s is larger than --max-size %s",
+				    given->values[OPTION_MIN_SIZE],
+				    given->values[OPTION_MAX_SIZE]);
 	return NULL;
 }
 
@@ -368,14 +332,11 @@ static struct error *check_combined(const struct options_given *given)
 	if (!options->combined_only)
 		return NULL;
 	if (options->show_allocs)
-		return error_create(ERROR_USAGE,
-				    "--show-allocs: expected without --combined-only, "
-				    "which lists no single blocks; got both");
+		return option_error_clash(OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,
+					  "keeps no single blocks");
 	if (given->values[OPTION_OLDER])
-		return error_create(ERROR_USAGE,
-				    "--older: expected without --combined-only, which "
-				    "counts blocks of every age; got '%s' with it",
-				    given->values[OPTION_OLDER]);
+		return option_error_clash(OPTION_OLDER, OPTION_COMBINED_ONLY,
+					  "counts blocks of every age");
 	options->older_ns = 0;
 	return NULL;
 }
@@ -398,10 +359,8 @@ static struct error *check_format(const struct options_given *given)
 			continue;
 		options->brief_on_terminal = false;
 		if (is_brief)
-			return error_create(ERROR_USAGE,
-					    "--format: expected 'text' or 'json' with "
-					    "--%s, which the brief report does not show; "
-					    "got 'brief'",
+			return option_error("--format brief does not show what --%s asks "
+					    "for; use --format text or json",
 					    option_rows[others[i]].name);
 	}
 	return NULL;

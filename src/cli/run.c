@@ -70,7 +70,7 @@ int cli_run(int argc, char *argv[])
 	}
 	switch (options.action) {
 	case ACTION_HELP:
-		options_help(stdout);
+		options_help(stdout, options.help_topic);
 		err = flush_stdout(&status);
 		break;
 	case ACTION_VERSION:

@@ -107,7 +107,8 @@ static void append_help(struct strbuf *to, const struct option_row *row)
 /* What the value may be, unless the help text lists all values. */
 static void append_expected(struct strbuf *to, const struct option_row *row)
 {
-	if (!row->argument || row->kind == KIND_CHOICE || row->kind == KIND_NAME)
+	if (!row->argument || row->kind == KIND_CHOICE || row->kind == KIND_NAME ||
+	    row->kind == KIND_HELP)
 		return;
 	strbuf_appendf(to, ".I %s\n%s\n", row->argument,
 		       row->kind == KIND_PAIR ? "are" : "is");
@@ -119,7 +120,8 @@ static void append_offline(struct strbuf *to, const struct option_row *row)
 {
 	bool replay = row->offline & OFFLINE_REPLAY, diff = row->offline & OFFLINE_DIFF;
 
-	if (row->kind == KIND_ACTION || row->group == GROUP_TARGET || !row->offline)
+	if (row->kind == KIND_ACTION || row->kind == KIND_HELP ||
+	    row->group == GROUP_TARGET || !row->offline)
 		return;
 	if (replay && diff)
 		strbuf_append(to, "Also with\n.B \\-\\-replay\nand\n.BR \\-\\-diff .\n");

@@ -60,6 +60,7 @@ static const struct opener {
 	{"target/file_pages.c", 1, "/proc/self"},
 	{"target/linker.c", 1, "/proc/PID"},
 	{"target/living.c", 5, "/proc/PID"},
+	{"target/named.c", 1, "/proc"},
 	{"target/open_policy.c", 7, "debug directories of the machine, /proc/PID"},
 	{"target/privileges.c", 2, "/proc/sys and other paths of the kernel"},
 	{"target/proc.c", 9, "/proc/PID"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the tests of the command line: argv lists, and checks that a command line is
- * accepted or refused. */
+/* For the tests of the command line: argv lists, and a check that a command line is
+ * accepted. */
 #ifndef TESTS_UNIT_CLI_OPTIONS_CHECK_H
 #define TESTS_UNIT_CLI_OPTIONS_CHECK_H
 
@@ -29,20 +29,6 @@ static inline struct error *parse_list(char *const *argv, struct options *option
 		if (err_)                                                                \
 			CHECK_FAIL("%s", err_->message);                                 \
 		REQUIRE(!err_);                                                          \
-	} while (0)
-
-/* Checks for a usage error of one line with exactly this message. */
-#define REFUSED(message_, ...)                                                           \
-	do {                                                                             \
-		struct options refused_;                                                 \
-		_cleanup_(error_destroyp) struct error *err_ =                           \
-			parse_list(ARGV(__VA_ARGS__), &refused_);                        \
-		CHECK(err_);                                                             \
-		if (err_) {                                                              \
-			CHECK_INT(err_->code, ERROR_USAGE);                              \
-			CHECK_STR(err_->message, message_);                              \
-			CHECK(!strpbrk(err_->message, "\n\r\x1b"));                      \
-		}                                                                        \
 	} while (0)
 
 #endif

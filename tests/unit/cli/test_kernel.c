@@ -21,48 +21,12 @@ static void options_of_kernel(void)
 	CHECK(!options.kernel);
 }
 
-static void refused(void)
-{
-#define REFUSED_WITH(option, ...)                                                        \
-	REFUSED("--" option ": expected without --kernel, which traces what the "        \
-		"kernel allocates and nothing else; got both",                           \
-		"--kernel", __VA_ARGS__)
-	REFUSED_WITH("mappings", "--pid=1", "--mappings");
-	REFUSED_WITH("event", "--event=profile:hz:9");
-	REFUSED_WITH("growth", "--growth");
-	REFUSED_WITH("follow-forks", "--pid=1", "--follow-forks");
-	REFUSED_WITH("lib", "--lib=libc.so.6");
-	REFUSED_WITH("traffic", "--traffic");
-	REFUSED_WITH("sample-bytes", "--sample-bytes=1K");
-	REFUSED_WITH("unwind", "--unwind=fp");
-	REFUSED("--pid: expected at most one process with --kernel; got 2", "--kernel",
-		"--pid=1,2");
-	REFUSED("--view: expected without --kernel, which measures no traffic of call "
-		"paths; got 'peak'",
-		"--kernel", "--view=peak");
-	REFUSED("--sort: expected without --kernel, which measures no traffic of call "
-		"paths; got 'traffic'",
-		"--kernel", "--sort=traffic");
-}
-
 static void beside_a_process(void)
 {
 	struct options options;
 
 	PARSE(&options, "--with-kernel", "--traffic");
 	CHECK(options.with_kernel && options.traffic && !options.kernel);
-	REFUSED("--with-kernel: expected with one process or a command, since it traces "
-		"what the kernel allocates for it; got 2",
-		"--with-kernel", "--pid=1,2");
-	REFUSED("--with-kernel: expected with one process or a command, since it traces "
-		"what the kernel allocates for it; got 0",
-		"--with-kernel", "--lib=libc.so.6");
-	REFUSED("--kernel: expected without --with-kernel, which traces the heap of one "
-		"process and the kernel; got both",
-		"--pid=1", "--with-kernel", "--kernel");
-	REFUSED("--event: expected without --with-kernel, which traces the heap of one "
-		"process and the kernel; got both",
-		"--pid=1", "--with-kernel", "--event=profile:hz:9");
 }
 
 static struct kernel_names *read_text(const char *text)
@@ -128,7 +92,6 @@ static void places(void)
 int main(void)
 {
 	RUN(options_of_kernel);
-	RUN(refused);
 	RUN(beside_a_process);
 	RUN(places);
 	return check_done();

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options_check.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/option_table.h"
 #include "util/units.h"
 
 static void has_defaults(void)
@@ -222,9 +229,6 @@ static void library_of_everybody(void)
 	REQUIRE(!err);
 	CHECK_INT(o.pid_count, 0);
 	CHECK(!o.command);
-	REFUSED("--follow-forks: expected with --pid or a command; --lib alone traces "
-		"every process anyway",
-		"--lib=/lib/a.so", "--follow-forks");
 }
 
 static void last_one_wins(void)
@@ -312,7 +316,7 @@ static void help_and_version_end_parsing(void)
 		{{"memtrace", "--version"}, ACTION_VERSION},
 		{{"memtrace", "-vh", "--bogus"}, ACTION_HELP},
 		{{"memtrace", "--version", "--help"}, ACTION_VERSION},
-		{{"memtrace", "-hX"}, ACTION_HELP},
+		{{"memtrace", "-hall"}, ACTION_HELP},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -345,9 +349,6 @@ static void command_after_double_dash(void)
 	CHECK_INT(o.pid_count, 0);
 	/* All arguments after -- belong to the command, unchanged. */
 	REQUIRE(o.command == argv + 3);
-	REFUSED("--pid: expected without a command after '--', which is started and "
-		"traced; got both",
-		"-p1", "--", "ls");
 }
 
 static void program(void)
@@ -377,12 +378,6 @@ static void program(void)
 
 	PARSE(&o, "-q");
 	CHECK(!o.program && !o.command);
-	REFUSED("--program: expected without --pid, which names a process that runs "
-		"already; got both",
-		"-p1", "--program", "x");
-	REFUSED("--program: expected without --pid, which names a process that runs "
-		"already; got both",
-		"-p1", "--program", "x", "--", "ls");
 }
 
 /* Lines, symbols, and the sources of debug info. */
@@ -434,6 +429,110 @@ static void replay(void)
 	CHECK_STR(o.diff_new, "b");
 }
 
+/* argv does not even contain argv[0]. */
+static void nothing_at_all(void)
+{
+	struct options o;
+	_cleanup_(error_destroyp) struct error *err =
+		options_parse(0, (char *[]){NULL}, &o);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_USAGE);
+}
+
+/* A second, different library would silently not be traced. */
+static void the_same_library_twice(void)
+{
+	struct options o;
+	_cleanup_(error_destroyp) struct error *err =
+		parse_list(ARGV("--lib=/a", "--lib", "/a"), &o);
+
+	CHECK(!err);
+}
+
+static void a_list_that_is_full(void)
+{
+	char *many[2 * OPTION_LIST_MAX + 5] = {"memtrace", "-p1"};
+	struct options o;
+
+	/* One more than the list holds. */
+	for (int i = 0; i <= OPTION_LIST_MAX; i++) {
+		many[2 + 2 * i] = "--debug-dir";
+		many[3 + 2 * i] = "/d";
+	}
+
+	_cleanup_(error_destroyp) struct error *err = parse_list(many, &o);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_USAGE);
+	CHECK_STR(err->message, "--debug-dir works 16 times at most");
+}
+
+/* The name of a process instead of its id. */
+static void a_name_of_processes(void)
+{
+	char wanted[128];
+	pid_t pid;
+	int ready[2];
+	char byte;
+
+	REQUIRE(!pipe(ready));
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_NAME, "memtrace-name-1");
+		if (write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	REQUIRE(read(ready[0], &byte, 1) == 1);
+	snprintf(wanted, sizeof(wanted), "the name of a process: try -p %d", (int)pid);
+	/* The kernel keeps 15 bytes of a name. */
+	for (int i = 0; i < 2; i++) {
+		char *name = i ? "memtrace-name-1-and-more" : "memtrace-name-1";
+		struct options o;
+		_cleanup_(error_destroyp) struct error *value =
+			parse_list(ARGV("-p", name), &o);
+		_cleanup_(error_destroyp) struct error *argument =
+			parse_list(ARGV(name), &o);
+
+		REQUIRE(value && argument);
+		CHECK_CONTAINS(value->message, wanted);
+		CHECK_CONTAINS(argument->message, wanted);
+	}
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void topics(void)
+{
+	static const struct {
+		char *args[3];
+		int topic;
+	} cases[] = {
+		{{"--help"}, HELP_SHORT},
+		{{"-h"}, HELP_SHORT},
+		{{"--help", "all"}, HELP_ALL},
+		{{"--help=examples"}, HELP_EXAMPLES},
+		{{"-h", "filter"}, HELP_GROUP + GROUP_FILTER},
+		{{"-hadvanced"}, HELP_GROUP + GROUP_ADVANCED},
+		{{"--help", "-p"}, HELP_SHORT},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct options o;
+		_cleanup_(error_destroyp) struct error *err =
+			parse_list(ARGV(cases[i].args[0], cases[i].args[1]), &o);
+
+		REQUIRE(!err);
+		CHECK_INT(o.action, ACTION_HELP);
+		CHECK_INT(o.help_topic, cases[i].topic);
+	}
+}
+
 int main(void)
 {
 	RUN(has_defaults);
@@ -457,5 +556,10 @@ int main(void)
 	RUN(program);
 	RUN(names);
 	RUN(replay);
+	RUN(nothing_at_all);
+	RUN(the_same_library_twice);
+	RUN(a_list_that_is_full);
+	RUN(a_name_of_processes);
+	RUN(topics);
 	return check_done();
 }

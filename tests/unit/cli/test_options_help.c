@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options_check.h"
 
-static char *help_text(void)
+#include "cli/option_table.h"
+#include "cli/option_texts.h"
+
+static char *help_text(enum help_topic topic)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
 	REQUIRE(out);
-	options_help(out);
+	options_help(out, topic);
 	fclose(out);
 	return text;
 }
@@ -79,7 +82,7 @@ static void help_names_everything_in_order(void)
 		"\nExamples:\n",
 		"\n  memtrace ",
 	};
-	_cleanup_(freep) char *text = help_text();
+	_cleanup_(freep) char *text = help_text(HELP_ALL);
 	const char *at = text;
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
@@ -93,9 +96,10 @@ static void help_names_everything_in_order(void)
 	}
 }
 
-static void help_fits_a_terminal(void)
+/* Returns the number of lines, without empty ones. */
+static unsigned check_width(enum help_topic topic)
 {
-	_cleanup_(freep) char *text = help_text();
+	_cleanup_(freep) char *text = help_text(topic);
 	unsigned lines = 0;
 
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
@@ -104,13 +108,41 @@ static void help_fits_a_terminal(void)
 			CHECK_FAIL("%zu wide: %s", strlen(line), line);
 		CHECK(line[strlen(line) - 1] != ' ');
 	}
-	CHECK(lines > 40);
+	return lines;
+}
+
+static void help_fits_a_terminal(void)
+{
+	CHECK(check_width(HELP_ALL) > 200);
+	/* One screen. */
+	CHECK(check_width(HELP_SHORT) <= 40);
+	CHECK(check_width(HELP_EXAMPLES) > 20);
+	for (int group = 0; group < GROUP_COUNT; group++)
+		CHECK(check_width((enum help_topic)(HELP_GROUP + group)) > 10);
+}
+
+/* The options of the short help, each in one line. */
+static void short_help_has_lines(void)
+{
+	_cleanup_(freep) char *text = help_text(HELP_SHORT);
+	unsigned count = 0;
+
+	for (const struct option_brief *b = option_briefs; b->text; b++) {
+		char wanted[80];
+
+		snprintf(wanted, sizeof(wanted), "--%s ", option_rows[b->id].name);
+		CHECK_CONTAINS(text, wanted);
+		CHECK_CONTAINS(text, b->text);
+		count++;
+	}
+	CHECK(count >= 20);
+	CHECK_CONTAINS(text, "memtrace --help all");
 }
 
 /* Each example of the help text must be a valid command line. */
 static void help_examples_work(void)
 {
-	_cleanup_(freep) char *text = help_text();
+	_cleanup_(freep) char *text = help_text(HELP_ALL);
 	char *line = strstr(text, "\nExamples:\n");
 	unsigned examples = 0;
 
@@ -154,6 +186,7 @@ int main(void)
 {
 	RUN(help_names_everything_in_order);
 	RUN(help_fits_a_terminal);
+	RUN(short_help_has_lines);
 	RUN(help_examples_work);
 	return check_done();
 }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/named.h"
+
+#include <dirent.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "target/proc.h"
+#include "util/cleanup.h"
+#include "util/units.h"
+
+size_t named_find(const char *name, int ret[], size_t max)
+{
+	_cleanup_(closedirp) DIR *dir = *name ? opendir("/proc") : NULL;
+	size_t count = 0;
+
+	if (!dir)
+		return 0;
+	/* procfs lists processes in the order of their ids (proc_pid_readdir(),
+	 * fs/proc/base.c). */
+	for (struct dirent *entry; count < max && (entry = readdir(dir));) {
+		char comm[PROC_COMM_SIZE];
+		uint64_t pid;
+
+		if (units_parse_integer(entry->d_name, 1, INT32_MAX, &pid) &&
+		    (int)pid != getpid() &&
+		    proc_thread_name((int)pid, (uint32_t)pid, comm) &&
+		    !strncmp(comm, name, PROC_COMM_SIZE - 1))
+			ret[count++] = (int)pid;
+	}
+	return count;
+}
