@@ -2,6 +2,7 @@
 #include "cli/offline.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "cli/writer.h"
@@ -14,6 +15,8 @@ struct error *offline_shed(void)
 
 	if (!err || err->code != ERROR_UNSUPPORTED)
 		return err;
+	fprintf(stderr, "memtrace: warning: some privileges were kept: %s\n",
+		err->message);
 	error_destroy(err);
 	return NULL;
 }

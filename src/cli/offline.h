@@ -14,7 +14,7 @@ typedef struct error *offline_fn(const struct options *options,
 
 /* Give up root's user id and all privileges: output files are created by a child process
  * (cli/writer.h). Called after the snapshots are opened and before they are read. If a
- * sandbox forbids this, the run continues with what is left. */
+ * sandbox forbids some of it, a warning says so, and the run goes on. */
 struct error *offline_shed(void) __attribute__((warn_unused_result));
 
 /* Read the filter files, start the child that creates files, open the output and run

@@ -765,7 +765,8 @@ static struct error *shed(struct session *s)
 	if (!err || err->code != ERROR_UNSUPPORTED)
 		return err;
 	if (o->verbose)
-		fprintf(stderr, "memtrace: all privileges were kept: %s\n", err->message);
+		fprintf(stderr, "memtrace: some privileges were kept: %s\n",
+			err->message);
 	error_destroy(err);
 	return NULL;
 }

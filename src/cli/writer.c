@@ -228,6 +228,11 @@ struct error *writer_start(const struct options *options, struct writer **ret)
 			(struct new_file_maker){ask_check, ask_publish, ask_drop, file};
 	}
 	err = confined_start(&child, &writer->child, &why);
+	if (why)
+		fprintf(stderr,
+			"memtrace: warning: files are created in a process without a "
+			"filter: %s\n",
+			why->message);
 	if (err)
 		free(writer);
 	else

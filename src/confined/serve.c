@@ -116,18 +116,23 @@ static struct error *confine(const struct confined_options *options, int *ret_li
 	return filter_load_reader(options->policy.find ? ret_listener : NULL);
 }
 
+_Noreturn static void refuse(const struct error *err)
+{
+	_cleanup_(strbuf_deinit) struct strbuf why = {0};
+
+	error_put(&why, err);
+	(void)message_put(SOCKET, NULL, MESSAGE_OPEN, 0, &why, -1);
+	_exit(1);
+}
+
 /* Confine this process, and tell the parent the result. */
 static void confine_and_tell(const struct confined_options *options)
 {
-	_cleanup_(strbuf_deinit) struct strbuf why = {0};
 	int listener = -1;
 	struct error *err = confine(options, &listener);
 
-	if (err) {
-		error_put(&why, err);
-		(void)message_put(SOCKET, NULL, MESSAGE_OPEN, 0, &why, -1);
-		_exit(1);
-	}
+	if (err)
+		refuse(err);
 	if (message_put(SOCKET, NULL, MESSAGE_READY, 0, NULL, listener))
 		_exit(1);
 	/* A process with the listener could answer in the parent's place. libseccomp
@@ -141,11 +146,16 @@ static void tell_unfiltered(const struct confined_options *options)
 	/* Nobody answers for this process, so a reader opens files itself. */
 	bool opens_files = options->kind == CONFINED_READER && options->policy.find;
 
+	struct error *err;
+
 	/* The filter of a writer fails again, after its capabilities are gone. */
 	if (options->kind == CONFINED_WRITER)
-		error_destroy(shed_for_writing());
+		err = shed_for_writing();
 	else
-		error_destroy(opens_files ? shed_for_reading() : shed_root(0));
+		err = opens_files ? shed_for_reading() : shed_root(0);
+	if (err && err->code != ERROR_UNSUPPORTED)
+		refuse(err);
+	error_destroy(err);
 	if (message_put(SOCKET, NULL, MESSAGE_READY, 0, NULL, -1))
 		_exit(1);
 }

@@ -130,17 +130,27 @@ uid_t shed_user(void)
 	return has_user(SHED_USER_OVERFLOW) ? SHED_USER_OVERFLOW : 0;
 }
 
-static void become_another_user(void)
+/* Change the ids. A user namespace may forbid to leave groups (user_namespaces(7)). */
+static struct error *take_ids(uid_t user)
+{
+	bool is_forbidden = setgroups(0, NULL) && errno != EPERM;
+
+	/* Not ERROR_UNSUPPORTED: nobody expects root's id to stay. */
+	return is_forbidden || setresgid(user, user, user) || setresuid(user, user, user)
+		       ? error_errno(ERROR_IO, errno, "root's user id cannot be given up")
+		       : NULL;
+}
+
+static struct error *become_another_user(bool keeps_capabilities)
 {
 	uid_t user = shed_user();
 	pid_t parent = getppid();
 	int death_signal = 0;
+	struct error *err;
 
 	prctl(PR_GET_PDEATHSIG, &death_signal);
-	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
-	(void)!setgroups(0, NULL);
-	if (!setresgid(user, user, user))
-		(void)!setresuid(user, user, user);
+	prctl(PR_SET_KEEPCAPS, keeps_capabilities, 0, 0, 0);
+	err = user ? take_ids(user) : NULL;
 	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	/* The search for leaks traces this process. */
 	if (IS_SANITIZED)
@@ -149,18 +159,27 @@ static void become_another_user(void)
 	prctl(PR_SET_PDEATHSIG, death_signal);
 	if (death_signal && getppid() != parent)
 		raise(death_signal);
+	return err;
+}
+
+/* The error that forbids more: with ERROR_UNSUPPORTED a process may go on. */
+static struct error *worse(struct error *a, struct error *b)
+{
+	bool is_b = !a || (b && a->code == ERROR_UNSUPPORTED);
+
+	error_destroy(is_b ? a : b);
+	return is_b ? b : a;
 }
 
 struct error *shed_root(uint64_t keep)
 {
 	struct capabilities had;
-	struct error *err = begin(keep, &had);
+	struct error *err = begin(keep, &had), *taken = NULL;
 
-	if (err)
-		return err;
 	if (!getuid() || !geteuid())
-		become_another_user();
-	return keep_only(keep, &had);
+		taken = become_another_user(keep != 0);
+	/* The change of the user may have taken them. */
+	return worse(err ? err : keep_only(keep, &had), taken);
 }
 
 struct error *shed_for_reading(void)
@@ -177,7 +196,7 @@ struct error *shed_for_tracing(bool holds_command, bool has_network)
 {
 	struct error *err = shed_for_thread();
 
-	return err ? err : filter_load_tracing(holds_command, has_network);
+	return worse(err, filter_load_tracing(holds_command, has_network));
 }
 
 struct error *shed_for_opening(void)
@@ -187,19 +206,19 @@ struct error *shed_for_opening(void)
 	/* The user id stays root's: file systems of servers ask for it. So its own files
 	 * could be written by openat2(2), where the kernel lacks Landlock. */
 	(void)landlock_forbid_writing();
-	return err ? err : filter_load_opener();
+	return worse(err, filter_load_opener());
 }
 
 struct error *shed_for_writing(void)
 {
 	struct error *err = shed_capabilities(FOR_FILES);
 
-	return err ? err : filter_load_files();
+	return worse(err, filter_load_files());
 }
 
 struct error *shed_for_report(void)
 {
 	struct error *err = shed_root(0);
 
-	return err ? err : filter_load_files();
+	return worse(err, filter_load_files());
 }

@@ -23,14 +23,20 @@
 /* Used in a user namespace that lacks SHED_USER. */
 #define SHED_USER_OVERFLOW ((uid_t)65534)
 
+/*
+ * Each of these functions gives up all that it can, also after an error. With
+ * ERROR_UNSUPPORTED the caller may go on: the kernel, or a sandbox, never permits it.
+ */
+
 /* Give up all capabilities of the calling thread except those in `keep` (bit = number).
- * Sets no_new_privs. ERROR_UNSUPPORTED: a sandbox does not permit it. */
+ * Sets no_new_privs. */
 struct error *shed_capabilities(uint64_t keep) __attribute__((warn_unused_result));
 
 /*
  * The same, and if the process is root's, change its user and group to shed_user() and
  * leave all other groups. The process is then not dumpable. It must have one thread. Its
- * parent-death signal stays.
+ * parent-death signal stays. ERROR_IO: the user id is still root's, although shed_user()
+ * is not.
  */
 struct error *shed_root(uint64_t keep) __attribute__((warn_unused_result));
 

@@ -11,7 +11,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -518,7 +522,7 @@ static int run_in(const char *directory, const char *options)
 
 static void check_said(const char *directory, const char *text)
 {
-	char path[512], said[512] = "";
+	char path[512], said[4096] = "";
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/stderr", directory);
@@ -563,6 +567,75 @@ static void files_of_a_snapshot(void)
 	free(dir);
 }
 
+/* --- where no filter can be loaded -----------------------------------------------------
+ */
+
+/* seccomp(2) fails from now on when a filter is loaded. libseccomp also uses it to find
+ * out what the kernel supports; that still works. */
+static void refuse_filters(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_SET_MODE_FILTER, 0, 3),
+		/* The program's address: NULL in a question. */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[2]) + 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+
+	REQUIRE(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	REQUIRE(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+/* Runs memtrace there; its exit status. */
+static int run_without_filters(const char *directory, const char *options)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		refuse_filters();
+		_exit(run_in(directory, options));
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Every process says that it has no filter, and has given up the rest. */
+static void in_a_sandbox(void)
+{
+	struct live_process *target = oracle_start();
+	char *snapshot = live_path("shed.mts"), *dir = live_path("sandbox");
+	char options[1000];
+
+	REQUIRE(!mkdir(dir, 0700));
+	snprintf(options, sizeof(options), "--replay %s -o report", snapshot);
+	CHECK_INT(run_without_filters(dir, options), 0);
+	check_output(dir, "report");
+	check_said(dir, "memtrace: warning: files are created in a process without a "
+			"filter: no seccomp filter can be loaded");
+	check_said(dir, "memtrace: warning: some privileges were kept: no seccomp filter "
+			"can be loaded");
+	snprintf(options, sizeof(options), "-v -d 0.1 -p %d -o traced",
+		 (int)live_pid(target));
+	CHECK_INT(run_without_filters(dir, options), 0);
+	check_output(dir, "traced");
+	check_said(dir, "memtrace: some privileges were kept: no seccomp filter can be "
+			"loaded");
+	free(snapshot);
+	free(dir);
+	live_destroy(target);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -571,5 +644,6 @@ int main(void)
 	RUN(a_command_is_left_alone);
 	RUN(while_it_reads_a_snapshot);
 	RUN(files_of_a_snapshot);
+	RUN(in_a_sandbox);
 	return check_done();
 }

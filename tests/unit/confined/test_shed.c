@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
@@ -126,7 +127,7 @@ static void opening(void)
 	CHECK_INT(try_open(of_root, O_RDONLY | O_TRUNC), EPERM);
 	CHECK_INT(error_of(chmod(of_root, 0666)), EPERM);
 	CHECK_INT(error_of(unlink(of_root)), EPERM);
-	CHECK_INT(error_of(socket(AF_UNIX, SOCK_STREAM, 0)), EPERM);
+	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
 	if (!is_whole) {
 		CHECK_NOT_FOR_KERNEL("no Landlock");
 		return;
@@ -158,7 +159,7 @@ static void report(void)
 	CHECK_INT(error_of(chmod(of_root, 0666)), EPERM);
 	CHECK_INT(error_of(unlink(of_root)), EACCES);
 	CHECK_INT(error_of(setuid(0)), EPERM);
-	CHECK_INT(error_of(socket(AF_UNIX, SOCK_STREAM, 0)), EPERM);
+	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
 	CHECK_INT(error_of(execl("/bin/true", "true", NULL)), EPERM);
 	/* What is open stays so. */
 	CHECK_INT(pwrite(kept, "TEXT", 4, 0), 4);
@@ -177,7 +178,7 @@ static void writing(void)
 	CHECK_INT(try_open(path, O_WRONLY | O_CREAT | O_EXCL), 0);
 	CHECK(!stat(path, &st) && st.st_uid == 0);
 	CHECK_INT(error_of(unlink(path)), 0);
-	CHECK_INT(error_of(socket(AF_UNIX, SOCK_STREAM, 0)), EPERM);
+	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
 	CHECK_INT(error_of(execl("/bin/true", "true", NULL)), EPERM);
 	CHECK_INT(error_of(setuid(OTHER)), EPERM);
 }
@@ -201,7 +202,7 @@ static void tracing(void)
 	REQUIRE(!shed_for_tracing(false, false));
 	CHECK_INT(geteuid(), 0);
 	CHECK_INT(error_of(execl("/bin/true", "true", NULL)), EPERM);
-	CHECK_INT(error_of(socket(AF_UNIX, SOCK_STREAM, 0)), EPERM);
+	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
 	/* A child that is started again still gives up its user id. */
 	REQUIRE(!shed_root(0));
 	CHECK_INT(geteuid(), SHED_USER);
@@ -308,6 +309,60 @@ static void without_landlock(void)
 	apart(opening_without_landlock);
 }
 
+/* All errors of a process that lacks a system call, and whether it has given up what it
+ * can. */
+static void check_kept(struct error *err, enum error_code code, bool has_capabilities,
+		       uid_t user)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2];
+
+	REQUIRE(err);
+	CHECK_INT(err->code, code);
+	error_destroy(err);
+	REQUIRE(!syscall(SYS_capget, &head, sets));
+	CHECK_INT(sets[0].permitted || sets[1].permitted, has_capabilities);
+	CHECK_INT(geteuid(), user);
+}
+
+/* The process must not be taken for one that is not root's. */
+static void without_setresuid(void)
+{
+	take_away(SYS_setresuid);
+	check_kept(shed_root(0), ERROR_IO, false, 0);
+}
+
+static void without_setresgid(void)
+{
+	take_away(SYS_setresgid);
+	check_kept(shed_for_report(), ERROR_IO, false, 0);
+	/* It has the filter. */
+	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
+}
+
+/* What remains possible is done: the change of the user takes the capabilities. */
+static void without_capset(void)
+{
+	take_away(SYS_capset);
+	check_kept(shed_for_report(), ERROR_UNSUPPORTED, false, SHED_USER);
+	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
+}
+
+static void writing_without_capset(void)
+{
+	take_away(SYS_capset);
+	check_kept(shed_for_writing(), ERROR_UNSUPPORTED, true, 0);
+	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
+}
+
+static void what_a_sandbox_forbids(void)
+{
+	apart(without_setresuid);
+	apart(without_setresgid);
+	apart(without_capset);
+	apart(writing_without_capset);
+}
+
 int main(void)
 {
 	if (geteuid())
@@ -316,6 +371,7 @@ int main(void)
 	RUN(each_process);
 	RUN(in_a_user_namespace);
 	RUN(without_landlock);
+	RUN(what_a_sandbox_forbids);
 	unlink(of_root);
 	unlink(of_other);
 	unlink(readable);
