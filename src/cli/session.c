@@ -201,25 +201,6 @@ static struct error *create_kernel(struct session *s)
 	return err;
 }
 
-/* Blocks reported by a USDT probe that cannot be traced are missing from all numbers. */
-static void say_untold(const struct plan *plan)
-{
-	vec_foreach (object, &plan->objects) {
-		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
-
-		/* A probe may be at very many places: print each reason once. */
-		vec_foreach (skipped, &object->skipped)
-			if (skipped->why == PLAN_SKIP_REFUSED &&
-			    (skipped == object->skipped.data ||
-			     skipped[-1].function != skipped->function ||
-			     skipped[-1].reason != skipped->reason))
-				fprintf(stderr,
-					"memtrace: a probe %s of %s is not traced: %s\n",
-					skipped->function->name, path ? path : "?",
-					skipped->reason);
-	}
-}
-
 /* Is it certain that the run never has a second process? */
 static bool traces_one(const struct session *s)
 {
@@ -713,7 +694,7 @@ static struct error *trace(struct session *s)
 	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)
 		plan_warn_untraced(s->plans.data[i], stderr);
 	for (size_t i = 0; o->otel_memory && !o->quiet && i < s->plans.len; i++)
-		say_untold(s->plans.data[i]);
+		plan_warn_untold(s->plans.data[i], stderr);
 	if (!o->quiet) {
 		forked_say(&s->children, stderr);
 		say_own_heaps(s);

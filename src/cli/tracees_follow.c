@@ -99,7 +99,7 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 /* The number of USDT probes of the file that are not traced. */
 static size_t count_untold(const struct plan_object *object)
 {
-	size_t n = 0;
+	size_t n = object->allocator.places_left_out;
 
 	vec_foreach (skipped, &object->skipped)
 		n += skipped->function->effect >= EFFECT_ALLOC_TOLD &&

@@ -103,6 +103,7 @@ struct search {
 	struct site_target target;
 	struct file_names names; /* of `from` */
 	struct text_file text;
+	struct text_budget budget;
 };
 
 static struct error *no_such_function(const struct search *s)
@@ -242,6 +243,18 @@ static struct error *no_such_probe(const struct search *s, const struct nearest 
 			    strbuf_text(&near));
 }
 
+/* A place without a probe would make the number of events wrong. */
+static struct error *too_many_places(const struct search *s,
+				     const struct usdt_places *places)
+{
+	return error_create(ERROR_UNSUPPORTED,
+			    "the USDT probe %s:%s of %s is not set: it has %zu place%s "
+			    "more than the %u that memtrace can probe",
+			    s->spec->group, s->spec->name, target_file_name(s->from),
+			    places->left_out, places->left_out == 1 ? "" : "s",
+			    USDT_PLACES_MAX);
+}
+
 static struct error *add_usdt(const struct search *s, struct usdt_file *usdt,
 			      const struct usdt_place *place, struct event_sites *ret)
 {
@@ -283,8 +296,11 @@ static struct error *find_usdt(const struct search *s, struct event_sites *ret)
 	err = usdt_find(s->file, s->spec->group, s->spec->name, &nearest, &places);
 	if (!err && !places.list.len)
 		err = no_such_probe(s, &nearest);
+	if (!err && places.left_out)
+		err = too_many_places(s, &places);
 	if (!err)
 		usdt_file_open(s->from, &usdt);
+	usdt.budget = s->target.budget;
 	for (size_t i = 0; i < places.list.len && !err; i++)
 		err = add_usdt(s, &usdt, &places.list.data[i], ret);
 	vec_deinit(&places.list);
@@ -318,6 +334,7 @@ struct error *event_sites_find(const struct event_spec *spec, const struct proc 
 	};
 
 	search.text.names = &search.names;
+	search.target.budget = &search.budget;
 	if (!target_file_names(from, &search.names) && proc)
 		return error_create(ERROR_UNSUPPORTED,
 				    "%s: the kernel does not say which mappings are of "

@@ -115,6 +115,7 @@ static const char *check_told(struct analysis *a, const struct usdt_place *told,
 	if (!a->has_usdt)
 		usdt_file_open(a->object->allocator.file, &a->usdt);
 	a->has_usdt = true;
+	a->usdt.budget = a->on->budget;
 	why = usdt_file_check(&a->usdt, told, a->options->is_shared, &code);
 	site->is_private = !code.is_proven;
 	return why ? why
@@ -441,6 +442,7 @@ static struct error *build_on(const struct site_target *target,
 		.arg = options->refuse_arg,
 		.pid = target->proc ? target->proc->pid : 0,
 	};
+	struct text_budget budget = {0};
 	struct site_target on = *target;
 	_cleanup_(plan_destroyp) struct plan *plan = calloc(1, sizeof(*plan));
 	struct error *err = NULL;
@@ -458,6 +460,7 @@ static struct error *build_on(const struct site_target *target,
 	vec_deinit(&allocators->list);
 
 	on.returns = &returns;
+	on.budget = &budget;
 	for (size_t i = 0; i < plan->objects.len && !err; i++)
 		err = fill(&plan->objects.data[i], options, &on);
 	plan->refusal = returns.refusal;

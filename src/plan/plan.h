@@ -204,6 +204,10 @@ size_t plan_untraced(const struct plan *plan, plan_untraced_fn fn, void *arg);
 /* Print a warning for each such function. */
 void plan_warn_untraced(const struct plan *plan, FILE *out);
 
+/* Print each reason for which USDT probes are not traced, once for each file and probe,
+ * with the number of places: their blocks are missing from all numbers. */
+void plan_warn_untold(const struct plan *plan, FILE *out);
+
 /* Print the plan for users: for each object its file, its build-id, a line for each
  * probe, and what is missing. Names from the target are escaped. With `bodies`, probes
  * inside functions replace others (plan_site.body). */

@@ -189,3 +189,56 @@ void plan_warn_untraced(const struct plan *plan, FILE *out)
 {
 	plan_untraced(plan, warn_untraced, out);
 }
+
+/* --- USDT probes -------------------------------------------------------------------- */
+
+static bool is_refused_like(const struct plan_skip *a, const struct plan_skip *b)
+{
+	return a->why == PLAN_SKIP_REFUSED && b->why == PLAN_SKIP_REFUSED &&
+	       a->function == b->function && a->reason == b->reason;
+}
+
+/* The number of places that are refused like the one at `first`; 0: an earlier one is. */
+static size_t count_refused(const struct plan_object *object, size_t first)
+{
+	const struct plan_skip *skipped = object->skipped.data;
+	size_t n = 0;
+
+	for (size_t i = 0; i < object->skipped.len; i++) {
+		if (!is_refused_like(&skipped[i], &skipped[first]))
+			continue;
+		if (i < first)
+			return 0;
+		n++;
+	}
+	return n;
+}
+
+static void warn_untold(const struct plan_object *object, FILE *out)
+{
+	_cleanup_(freep) char *escaped = escape_dup(object->allocator.module_path);
+	const char *path = escaped ? escaped : "?";
+
+	for (size_t i = 0; i < object->skipped.len; i++) {
+		const struct plan_skip *skip = &object->skipped.data[i];
+		size_t n = count_refused(object, i);
+
+		if (n == 1)
+			fprintf(out, "memtrace: a probe %s of %s is not traced: %s\n",
+				skip->function->name, path, skip->reason);
+		else if (n)
+			fprintf(out, "memtrace: %zu probes %s of %s are not traced: %s\n",
+				n, skip->function->name, path, skip->reason);
+	}
+	if (object->allocator.places_left_out)
+		fprintf(out,
+			"memtrace: %zu more places of USDT probes in %s are not traced: "
+			"memtrace traces %d for each probe\n",
+			object->allocator.places_left_out, path, USDT_PLACES_MAX);
+}
+
+void plan_warn_untold(const struct plan *plan, FILE *out)
+{
+	vec_foreach (object, &plan->objects)
+		warn_untold(object, out);
+}

@@ -19,7 +19,8 @@ static bool is_ours(const struct site_target *target, uint64_t file_offset)
 	return false;
 }
 
-/* --- one mapping -------------------------------------------------------------------- */
+/* --- code ----------------------------------------------------------------------------
+ */
 
 /* Code of the file, and how it is in the memory of the target. */
 struct text {
@@ -59,6 +60,27 @@ static const char *judge_any(const struct text *t, size_t at, uint8_t byte)
 
 static const char unreadable[] = SITE_FIRST ": text in memory cannot be read";
 static const char unmapped[] = SITE_FIRST ": text is not mapped";
+static const char too_much[] = SITE_FIRST ": comparing the text would take too long";
+
+/* --- the budget --------------------------------------------------------------------- */
+
+#define BUDGET_MAX   (2 * UINT64_C(1000000000))
+#define COST_MAPPING 4    /* to look whether a mapping is of the file */
+#define COST_READ    5000 /* to read some memory of the target; 1 more for each byte */
+
+bool text_budget_spend(struct text_budget *budget, uint64_t cost)
+{
+	if (!budget)
+		return true;
+	if (cost > BUDGET_MAX - budget->spent) {
+		budget->spent = BUDGET_MAX;
+		return false;
+	}
+	budget->spent += cost;
+	return true;
+}
+
+/* --- one mapping -------------------------------------------------------------------- */
 
 /* Compare code[from] up to code[to], which is at `address` of the target. */
 static const char *compare_at(const struct text *t, uint64_t address, size_t from,
@@ -115,17 +137,38 @@ static const char *compare_in(const struct text *t, const struct proc_mapping *m
 		to = end;
 	if (from >= to)
 		return unmapped;
+	if (!text_budget_spend(t->target->budget, COST_READ + (to - from)))
+		return too_much;
 	return compare_at(t, m->start + (from - m->file_offset),
 			  (size_t)(from - t->file_offset), (size_t)(to - t->file_offset),
 			  judge);
 }
 
+/* The mappings that may be of the file: from *ret on, so many. */
+static size_t find_mappings(const struct text *t, const struct text_file *file,
+			    const struct proc_mapping **ret)
+{
+	const struct proc_maps *maps = t->target->maps;
+	size_t first = 0, end = maps->mappings.len;
+
+	if (!file->names && file->start) {
+		first = vec_count_up_to(&maps->mappings, start, file->start - 1);
+		end = vec_count_up_to(&maps->mappings, start, file->end);
+	}
+	*ret = end > first ? &maps->mappings.data[first] : NULL;
+	return end > first ? end - first : 0;
+}
+
 static const char *compare(const struct text *t, const struct text_file *file,
 			   judge_fn judge)
 {
+	const struct proc_mapping *m;
+	size_t count = find_mappings(t, file, &m);
 	const char *why = unmapped;
 
-	vec_foreach (m, &t->target->maps->mappings) {
+	if (!text_budget_spend(t->target->budget, COST_MAPPING * count))
+		return too_much;
+	for (; count; count--, m++) {
 		const char *here = is_of(file, m) ? compare_in(t, m, judge) : unmapped;
 
 		if (here == unmapped)
@@ -196,6 +239,8 @@ const char *site_text_doubt(const struct site_target *target,
 		why = NULL;
 	if (why == unreadable)
 		why = SITE_UNREADABLE;
+	if (why == too_much)
+		why = SITE_TOO_MUCH;
 	if (target->checks)
 		note(target->checks, &range, !why);
 	return why;

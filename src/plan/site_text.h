@@ -29,6 +29,17 @@ struct site_checks {
 
 void site_checks_deinit(struct site_checks *checks);
 
+/*
+ * The work for one plan. A process can map its code 65,000 times, and its files can name
+ * thousands of places: both together would take hours.
+ */
+struct text_budget {
+	uint64_t spent; /* about nanoseconds, but counted: the same on every machine */
+};
+
+/* False: the work would exceed the budget. NULL: there is no limit. */
+bool text_budget_spend(struct text_budget *budget, uint64_t cost);
+
 /* Are return probes safe in the process? Asked only when needed, since it may take 0.1
  * s. */
 struct return_question {
@@ -51,6 +62,7 @@ struct site_target {
 	bool unmapped;              /* no process has the file mapped: trust the file */
 	struct site_checks *checks; /* record compared ranges here; NULL: do not */
 	struct return_question *returns; /* NULL: return probes are always safe */
+	struct text_budget *budget;      /* NULL: no limit */
 };
 
 /* Which mappings of a process are of the file. */
@@ -65,10 +77,13 @@ struct text_file site_text_file(const struct allocator *allocator);
 /* What site_text_doubt() returns. */
 #define SITE_CHANGED    "its code in memory differs from the file"
 #define SITE_UNREADABLE "its code in memory cannot be read"
+#define SITE_TOO_MUCH                                                                    \
+	"comparing its code with the memory of the process would take too long"
 
 static inline bool site_is_doubt(const char *reason)
 {
-	return !strcmp(reason, SITE_CHANGED) || !strcmp(reason, SITE_UNREADABLE);
+	return !strcmp(reason, SITE_CHANGED) || !strcmp(reason, SITE_UNREADABLE) ||
+	       !strcmp(reason, SITE_TOO_MUCH);
 }
 
 /*

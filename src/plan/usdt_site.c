@@ -26,6 +26,10 @@ static const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5};
 #define FUNCTION_MAX_BYTES ((uint64_t)1 << 20)
 #define ALL_MAX_BYTES      ((uint64_t)64 << 20)
 
+/* As for text_budget_spend(). */
+#define COST_READ    1000
+#define COST_DECODED 5 /* for each byte */
+
 void usdt_file_open(const struct target_file *file, struct usdt_file *ret)
 {
 	int fd = target_file_open(file);
@@ -99,6 +103,8 @@ static const char *read_code(struct usdt_file *f, const struct usdt_place *place
 		return "it is outside of the file's code";
 	if (size > FUNCTION_MAX_BYTES || size > ALL_MAX_BYTES - f->read_bytes)
 		return "too much code of its function is before it";
+	if (!text_budget_spend(f->budget, COST_READ + COST_DECODED * size))
+		return "checking the code of all places would take too long";
 	f->read_bytes += size;
 	*ret = (struct usdt_code){
 		.file_offset = place->file_offset - before,

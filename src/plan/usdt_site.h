@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan/site_text.h"
 #include "target/target_file.h"
 #include "target/usdt.h"
 #include "unwind/cfi.h"
@@ -20,8 +21,9 @@ struct usdt_file {
 	struct cfi *cfi; /* NULL: the file has no unwind information */
 	struct elf_image image;
 	bool has_semaphores;
-	Elf64_Shdr semaphores; /* the header of .probes; valid with has_semaphores */
-	uint64_t read_bytes;   /* code that was read so far */
+	Elf64_Shdr semaphores;      /* the header of .probes; valid with has_semaphores */
+	uint64_t read_bytes;        /* code that was read so far */
+	struct text_budget *budget; /* set by the caller; NULL: no limit */
 };
 
 /* Read it. What cannot be read counts as missing. */

@@ -99,6 +99,7 @@ struct allocator {
 	char *label;      /* "glibc", "jemalloc", "executable", the file's name... */
 	char *build_id;   /* of the file, or NULL */
 	char *debug_path; /* the debug file used for names, or NULL */
+	size_t places_left_out; /* places of USDT probes beyond USDT_PLACES_MAX */
 	/* The names are from a debug file that the target may have written: do not use
 	 * these places in other processes. */
 	bool has_targets_names;

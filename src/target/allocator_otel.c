@@ -43,6 +43,7 @@ static struct error *add_function(struct elf_file *elf,
 		if (!err && !vec_push(&ret->functions, found))
 			err = error_no_memory();
 	}
+	ret->places_left_out += places.left_out;
 	vec_deinit(&places.list);
 	return err;
 }

@@ -127,6 +127,7 @@ void elf_put_places(struct strbuf *out, const struct usdt_places *places)
 		for (size_t i = 0; i < USDT_ARGS; i++)
 			put_arg(out, &place->args[i]);
 	}
+	wire_put_u64(out, places->left_out);
 }
 
 struct error *elf_get_places(struct wire *in, const struct elf_file *file,
@@ -144,5 +145,6 @@ struct error *elf_get_places(struct wire *in, const struct elf_file *file,
 		    !vec_push(&ret->list, place))
 			return error_no_memory();
 	}
+	ret->left_out = (size_t)wire_get_u64(in);
 	return NULL;
 }

@@ -141,7 +141,10 @@ struct error *elf_here_find_usdt(struct elf_file *file, const char *provider,
 			offer(nearest, &note);
 			continue;
 		}
-		err = ret->list.len < USDT_PLACES_MAX ? add(file, note, base, ret) : NULL;
+		if (ret->list.len >= USDT_PLACES_MAX)
+			ret->left_out++;
+		else
+			err = add(file, note, base, ret);
 		if (err)
 			return err;
 	}

@@ -14,8 +14,8 @@
 #include "util/nearest.h"
 #include "util/vec.h"
 
-#define USDT_ARGS       3     /* only the first arguments are kept */
-#define USDT_PLACES_MAX 16384 /* bound per probe: a hostile file may have any number */
+#define USDT_ARGS       3    /* only the first arguments are kept */
+#define USDT_PLACES_MAX 4096 /* bound per probe: a hostile file may have any number */
 
 /* A place of a probe. The compiler may make several places. */
 struct usdt_place {
@@ -27,13 +27,13 @@ struct usdt_place {
 
 struct usdt_places {
 	VEC(struct usdt_place) list;
+	size_t left_out; /* places beyond USDT_PLACES_MAX */
 };
 
 /*
  * Append the places of provider:name to `ret`, possibly none. The names of other probes
- * are offered to `nearest` (may be NULL) as "provider:name". Places beyond
- * USDT_PLACES_MAX and malformed notes are skipped; a note with a wrong length ends the
- * section.
+ * are offered to `nearest` (may be NULL) as "provider:name". Malformed notes are skipped;
+ * a note with a wrong length ends the section.
  */
 struct error *usdt_find(struct elf_file *file, const char *provider, const char *name,
 			struct nearest *nearest, struct usdt_places *ret)
