@@ -281,6 +281,16 @@ struct error *new_file_rewind(struct new_file *file, off_t size_bytes)
 	return open_stream(file);
 }
 
+/* Has the file its name already? Then rename(2) would leave the temporary one. */
+static bool is_published(const struct new_file *file)
+{
+	struct stat named, open_file;
+
+	return !fstatat(file->dir_fd, file->base, &named, AT_SYMLINK_NOFOLLOW) &&
+	       !fstat(file->fd, &open_file) && named.st_dev == open_file.st_dev &&
+	       named.st_ino == open_file.st_ino;
+}
+
 static struct error *publish(struct new_file *file, bool force,
 			     const struct file_identity *own)
 {
@@ -293,7 +303,7 @@ static struct error *publish(struct new_file *file, bool force,
 	if (fsync(file->fd) && errno != EINVAL)
 		return cannot_write(file, errno);
 	err = new_file_check(file, force, own, &in_place);
-	if (err)
+	if (err || is_published(file))
 		return err;
 	return (in_place ? publish_over(file) : publish_new(file))
 		       ? cannot_write(file, errno)

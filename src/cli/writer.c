@@ -50,9 +50,13 @@ static bool is_wanted(const struct options *options, size_t output)
 
 /* --- the child ---------------------------------------------------------------------- */
 
+/* The kernel's PID_MAX_LIMIT (include/linux/threads.h). */
+#define PID_MAX (1u << 22)
+
 struct created {
 	struct new_file file;
 	char *path; /* owned; NULL: no file is open */
+	bool is_written;
 };
 
 struct server {
@@ -81,9 +85,13 @@ static struct error *create(struct server *server, size_t output, struct wire *i
 {
 	const char *pattern = pattern_of(server->options, output);
 	struct created *created = &server->created[output];
-	struct file_name_values values = {.pid = (int)wire_get_u32(in)};
+	uint32_t pid = wire_get_u32(in);
+	struct file_name_values values = {.pid = (int)pid};
 	struct error *err = NULL;
 
+	if (pid > PID_MAX)
+		return error_create(ERROR_USAGE, "%s: no process has the id %d",
+				    names[output], values.pid);
 	values.wall_ns = wire_get_u64(in);
 	values.number = wire_get_u64(in);
 	drop(created);
@@ -120,8 +128,11 @@ static struct error *check(const struct server *server, const struct created *cr
 static struct error *publish(const struct server *server, struct created *created)
 {
 	struct file_identity own = {0};
+	struct error *err =
+		new_file_publish(&created->file, server->options->force, &own);
 
-	return new_file_publish(&created->file, server->options->force, &own);
+	created->is_written = !err;
+	return err;
 }
 
 static struct error *answer(void *state, struct confined_request *request)
@@ -133,6 +144,11 @@ static struct error *answer(void *state, struct confined_request *request)
 	if (output >= OUTPUTS || !is_wanted(server->options, output))
 		return error_create(ERROR_USAGE, "there is no output %zu", output);
 	created = &server->created[output];
+	/* With --force more requests could overwrite all files whose names differ in the
+	 * values. */
+	if (created->is_written &&
+	    (request->number == OPEN || request->number == PUBLISH))
+		return error_create(ERROR_USAGE, "%s is written already", names[output]);
 	if (request->number == OPEN)
 		return create(server, output, &request->in, request->ret_fd);
 	if (!created->path)

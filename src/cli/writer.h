@@ -5,8 +5,9 @@
  * files in root's directories then. The child process memtrace-write can: it creates the
  * files, passes their descriptors, and gives them their names (cli/new_file.h). The child
  * has the names from the options. A request has only the number of an output and the
- * values for % sequences. So code that has taken over memtrace cannot choose another
- * file.
+ * numbers for % sequences, and each output is written once. So code that has taken over
+ * memtrace can choose one file for each output, among those whose names differ in these
+ * numbers. It replaces an existing file only with --force.
  */
 #ifndef CLI_WRITER_H
 #define CLI_WRITER_H

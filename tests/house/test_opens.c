@@ -28,7 +28,7 @@ static const struct opener {
 	{"bpf/source.c", 1, "/proc/self"},
 	{"cli/everyone.c", 2, "/proc, and what the user names"},
 	{"cli/fetch_cache.c", 2, "what the user names"},
-	{"cli/new_file.c", 8, "output files"},
+	{"cli/new_file.c", 9, "output files"},
 	{"cli/prime.c", 2, "/dev/null and its own program"},
 	{"cli/reading.c", 1, "what the user names"},
 	{"cli/run.c", 1, "/dev/null"},

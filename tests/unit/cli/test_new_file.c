@@ -106,6 +106,9 @@ static void nothing_is_seen_before_the_end(void)
 	REQUIRE(!new_file_publish(&file, true, &own));
 	CHECK_STR(temp_dir_read(&p, "old", buf, 5), "0123");
 	CHECK_INT(temp_dir_count(&p, false), 1);
+	/* Once more: it has its name already. */
+	REQUIRE(!new_file_publish(&file, true, &own));
+	CHECK_INT(temp_dir_count(&p, false), 1);
 }
 
 /* Before the process is killed, it removes the temporary names of unfinished files. */

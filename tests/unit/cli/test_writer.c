@@ -96,16 +96,58 @@ static void create(struct temp_dir *dir)
 	CHECK(!exists);
 	REQUIRE(!new_file_publish(&file, false, &own));
 	CHECK(own.inode);
-	/* Once more, and not forced: the name is taken. */
+	/* Once more: the name is taken, and each output is written once. */
 	check_refused(new_file_check(&file, false, &own, &exists), "12-3 exists");
-	check_refused(new_file_publish(&file, false, &other), "12-3 exists");
+	check_refused(new_file_publish(&file, false, &other), "is written already");
 	new_file_deinit(&file);
+	check_refused(writer_open(writer, OUTPUT_JSON, &values, "12-3", &file),
+		      "is written already");
 	/* Only outputs of the options. */
 	check_refused(writer_open(writer, OUTPUT_CSV, &values, "x", &file),
 		      "there is no output");
 	check_refused(writer_open(writer, WRITER_REPORT, NULL, "x", &file),
 		      "there is no output");
 	writer_stop(writer);
+}
+
+/* A snapshot cannot choose which of many files are overwritten. */
+static void force(struct temp_dir *dir)
+{
+	const struct file_name_values more = {.pid = 13, .number = 3};
+	const struct file_name_values wrong[] = {{.pid = -1}, {.pid = 1 << 30}};
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	struct file_identity own = {0};
+	char pattern[128];
+	struct options options = {.force = true, .files = {[OUTPUT_JSON] = pattern}};
+	struct writer *writer;
+
+	snprintf(pattern, sizeof(pattern), "%s/%%p-%%n", dir->path);
+	writer = start(&options);
+	for (size_t i = 0; i < 2; i++)
+		check_refused(writer_open(writer, OUTPUT_JSON, &wrong[i], "x", &file),
+			      "no process has the id");
+	REQUIRE(!writer_open(writer, OUTPUT_JSON, &values, "12-3", &file));
+	fputs("text", file.stream);
+	REQUIRE(!new_file_publish(&file, true, &own));
+	check_refused(new_file_publish(&file, true, &own), "is written already");
+	new_file_deinit(&file);
+	check_refused(writer_open(writer, OUTPUT_JSON, &more, "13-3", &file),
+		      "is written already");
+	writer_stop(writer);
+}
+
+static void one_file_for_each_output(void)
+{
+	struct temp_dir dir = temp_dir_create();
+	char text[16];
+
+	temp_dir_write(&dir, "12-3", "old");
+	temp_dir_write(&dir, "13-3", "old");
+	apart(force, &dir);
+	CHECK_INT(temp_dir_count(&dir, false), 2);
+	CHECK_STR(temp_dir_read(&dir, "12-3", text, sizeof(text)), "text");
+	CHECK_STR(temp_dir_read(&dir, "13-3", text, sizeof(text)), "old");
+	temp_dir_destroy(&dir);
 }
 
 static void after_root_is_given_up(void)
@@ -159,6 +201,7 @@ int main(void)
 	if (geteuid())
 		check_skip("not root");
 	RUN(after_root_is_given_up);
+	RUN(one_file_for_each_output);
 	RUN(unfinished_files_go);
 	return check_done();
 }
