@@ -55,9 +55,12 @@ struct error *syscall_function_find(const struct target_file *from, const char *
 	struct elf_symbol symbol;
 	struct error *err = elf_file_open_function(from, name, &file, &symbol);
 
+	const char *doubt = NULL;
+
 	*ret = (struct syscall_function){0};
-	if (err || !symbol.name || symbol.size_bytes > sizeof(ret->code) ||
-	    start_doubt_in(from, &symbol))
+	if (!err && symbol.name)
+		err = start_doubt_in(from, &symbol, &doubt);
+	if (err || !symbol.name || symbol.size_bytes > sizeof(ret->code) || doubt)
 		return err;
 	ret->size = elf_file_read(file, symbol.file_offset, ret->code,
 				  (size_t)symbol.size_bytes);

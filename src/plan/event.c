@@ -137,6 +137,8 @@ static struct error *check_code(const struct search *s, const struct elf_symbol 
 {
 	size_t at = (size_t)s->spec->offset, size = at + INSN_LENGTH_MAX;
 	_cleanup_(freep) uint8_t *code = NULL;
+	struct error *err;
+	bool reaches;
 	const char *why;
 	struct insn insn;
 
@@ -145,9 +147,11 @@ static struct error *check_code(const struct search *s, const struct elf_symbol 
 	code = malloc(size);
 	if (!code)
 		return error_no_memory();
+	err = start_reaches(s->from, symbol->address, symbol->address + at, &reaches);
+	if (err)
+		return err;
 	size = elf_file_read(s->file, symbol->file_offset, code, size);
-	if (size <= at || insn_decode_to(code, size, at) != at ||
-	    !start_reaches(s->from, symbol->address, symbol->address + at))
+	if (size <= at || insn_decode_to(code, size, at) != at || !reaches)
 		return refuse(s, ERROR_UNSUPPORTED,
 			      "it is not known to be the beginning of an instruction of "
 			      "the function, and a probe elsewhere would destroy the "
@@ -178,7 +182,9 @@ static struct error *find_function(const struct search *s, struct event_site *re
 				    "%s of %s is an indirect function: its symbol is the "
 				    "code that chooses one",
 				    s->spec->name, target_file_name(s->from));
-	why = start_doubt_in(s->from, &symbol);
+	err = start_doubt_in(s->from, &symbol, &why);
+	if (err)
+		return err;
 	if (why)
 		return refuse(s, ERROR_UNSUPPORTED, why);
 	if (symbol.size_bytes && s->spec->offset >= symbol.size_bytes)
@@ -299,7 +305,7 @@ static struct error *find_usdt(const struct search *s, struct event_sites *ret)
 	if (!err && places.left_out)
 		err = too_many_places(s, &places);
 	if (!err)
-		usdt_file_open(s->from, &usdt);
+		err = usdt_file_open(s->from, &usdt);
 	usdt.budget = s->target.budget;
 	for (size_t i = 0; i < places.list.len && !err; i++)
 		err = add_usdt(s, &usdt, &places.list.data[i], ret);

@@ -101,6 +101,7 @@ struct analysis {
 	struct site_code *code;
 	struct usdt_file usdt; /* read with the first static probe */
 	bool has_usdt;
+	bool is_usdt_unread;
 };
 
 /* What the notes say is not proven: in the middle of an instruction a probe would destroy
@@ -110,11 +111,17 @@ static const char *check_told(struct analysis *a, const struct usdt_place *told,
 {
 	const struct text_file text = site_text_file(&a->object->allocator);
 	_cleanup_(usdt_code_deinit) struct usdt_code code = {0};
+	struct error *err;
 	const char *why;
 
-	if (!a->has_usdt)
-		usdt_file_open(a->object->allocator.file, &a->usdt);
+	if (!a->has_usdt) {
+		err = usdt_file_open(a->object->allocator.file, &a->usdt);
+		a->is_usdt_unread = err;
+		error_destroy(err);
+	}
 	a->has_usdt = true;
+	if (a->is_usdt_unread)
+		return "the file cannot be read";
 	a->usdt.budget = a->on->budget;
 	why = usdt_file_check(&a->usdt, told, a->options->is_shared, &code);
 	site->is_private = !code.is_proven;
@@ -214,7 +221,7 @@ static struct error *analyze(struct plan_object *object, struct elf_file *file,
 	_cleanup_(site_code_closep) struct site_code *code = NULL;
 	struct error *err = site_code_open(file, &object->allocator, on, &how, &code);
 	struct analysis a = {object, file, options, on, code, {.image = {.fd = -1}},
-			     false};
+			     false,  false};
 
 	/* A function named by options.function comes before its aliases. */
 	for (int pass = options->function ? 0 : 1; pass < 2 && !err; pass++) {

@@ -258,7 +258,6 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 {
 	_cleanup_(site_code_closep) struct site_code *code = calloc(1, sizeof(*code));
 	struct error *err;
-	int fd;
 
 	if (!code)
 		return error_no_memory();
@@ -266,6 +265,7 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 		.file = {file, allocator, target, kernel_emulates()},
 		.options = *options,
 	};
+	starts_init(&code->starts, NULL, -1);
 	code->source =
 		(struct cfg_source){.read = read_at, .extent = find_extent, .arg = code};
 	code->returns = (struct returns){
@@ -285,10 +285,10 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 
 		code->text_bias = first->address - first->file_offset;
 	}
-	fd = target_file_open(allocator->file);
-	err = fd < 0 ? NULL : cfi_open_file(fd, &code->cfi);
 	/* Without unwind information there are return probes. */
-	error_destroy(err);
+	err = start_open_cfi(allocator->file, &code->cfi);
+	if (err)
+		return err;
 	starts_init(&code->starts, code->cfi, target_file_open(allocator->file));
 	err = callees_init(&code->callees, file, code->text_bias);
 	code->has_callees = !err;

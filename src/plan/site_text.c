@@ -200,10 +200,14 @@ static const char *compare_anew(const struct text *t, const struct text_file *fi
 	struct text text = *t;
 	struct error *err = proc_read_maps(now.proc, &maps);
 
+	bool is_gone = err && err->code == ERROR_GONE;
+
 	now.maps = &maps;
 	text.target = &now;
 	error_destroy(err);
-	return err ? unmapped : compare(&text, file, judge);
+	if (err)
+		return is_gone ? unmapped : unreadable;
+	return compare(&text, file, judge);
 }
 
 const char *site_text_check(const struct site_target *target,

@@ -2,6 +2,7 @@
 #include "plan/start.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,19 +33,25 @@ void starts_deinit(struct starts *s)
 		free(s->tables[i].data);
 }
 
-/* Read the symbol tables. One that cannot be read counts as missing. */
+/* Read the symbol tables. A table that cannot be read is not taken to be missing: it may
+ * have the function that contains the address. */
 static void read_tables(struct starts *s)
 {
 	static const uint32_t types[] = {SHT_DYNSYM, SHT_SYMTAB};
+	struct error *err = NULL;
 	int fd = s->fd;
 
-	if (s->is_read || fd < 0)
+	if (s->is_read)
 		return;
 	s->is_read = true;
+	s->is_unread = fd < 0;
 	s->fd = -1;
-	error_destroy(elf_image_init_file(&s->image, fd));
-	for (size_t t = 0; t < 2 && s->image.fd >= 0; t++)
-		error_destroy(elf_image_load_type(&s->image, types[t], &s->tables[t]));
+	if (fd >= 0)
+		err = elf_image_init_file(&s->image, fd);
+	for (size_t t = 0; t < 2 && s->image.fd >= 0 && !err; t++)
+		err = elf_image_load_type(&s->image, types[t], &s->tables[t]);
+	s->is_unread |= err && (err->code == ERROR_IO || err->code == ERROR_NO_MEMORY);
+	error_destroy(err);
 }
 
 /* --- the file's own symbols --------------------------------------------------------- */
@@ -151,6 +158,8 @@ static const char *doubt_without_fde(struct starts *s, const struct elf_symbol *
 	struct around around;
 
 	read_tables(s);
+	if (s->is_unread)
+		return "the file cannot be read";
 	if (!is_code(elf_image_segment(&s->image, symbol->address)))
 		return "its symbol is outside of the file's code";
 	around = look_around(s, symbol->address);
@@ -181,35 +190,53 @@ const char *start_doubt(struct starts *s, const struct elf_symbol *symbol)
 		       : doubt_without_fde(s, symbol);
 }
 
-/* A file whose unwind information cannot be read is taken to have none: NULL. */
-static struct cfi *open_cfi(const struct target_file *file)
+struct error *start_open_cfi(const struct target_file *file, struct cfi **ret)
 {
-	struct cfi *cfi = NULL;
 	int fd = target_file_open(file);
+	struct error *err;
 
-	error_destroy(fd < 0 ? NULL : cfi_open_file(fd, &cfi));
-	return cfi;
+	*ret = NULL;
+	if (fd < 0)
+		return error_errno(ERROR_IO, errno, "cannot open %s",
+				   target_file_name(file));
+	err = cfi_open_file(fd, ret);
+	if (err && err->code != ERROR_IO && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		return NULL;
+	}
+	return error_prefix(err, "%s", target_file_name(file));
 }
 
-bool start_reaches(const struct target_file *file, uint64_t start, uint64_t address)
+struct error *start_reaches(const struct target_file *file, uint64_t start,
+			    uint64_t address, bool *ret)
 {
-	_cleanup_(cfi_closep) struct cfi *cfi = open_cfi(file);
+	_cleanup_(cfi_closep) struct cfi *cfi = NULL;
+	struct error *err = start_open_cfi(file, &cfi);
 	struct cfi_fde fde;
 
-	return !cfi || !cfi_find_fde(cfi, start, &fde) || address < fde.end;
+	*ret = !err && (!cfi || !cfi_find_fde(cfi, start, &fde) || address < fde.end);
+	return err;
 }
 
-const char *start_doubt_in(const struct target_file *file,
-			   const struct elf_symbol *symbol)
+struct error *start_doubt_in(const struct target_file *file,
+			     const struct elf_symbol *symbol, const char **ret)
 {
-	_cleanup_(cfi_closep) struct cfi *cfi = open_cfi(file);
+	_cleanup_(cfi_closep) struct cfi *cfi = NULL;
+	struct error *err = start_open_cfi(file, &cfi);
 	struct starts starts;
-	const char *why;
+	int fd;
 
-	starts_init(&starts, cfi, target_file_open(file));
-	why = start_doubt(&starts, symbol);
+	*ret = NULL;
+	if (err)
+		return err;
+	fd = target_file_open(file);
+	if (fd < 0)
+		return error_errno(ERROR_IO, errno, "cannot open %s",
+				   target_file_name(file));
+	starts_init(&starts, cfi, fd);
+	*ret = start_doubt(&starts, symbol);
 	starts_deinit(&starts);
-	return why;
+	return NULL;
 }
 
 struct error *start_find_function(const struct target_file *from, const char *name,
@@ -219,9 +246,12 @@ struct error *start_find_function(const struct target_file *from, const char *na
 	struct elf_symbol symbol;
 	struct error *err = elf_file_open_function(from, name, &file, &symbol);
 	size_t size = sizeof(ret->code);
+	const char *doubt = NULL;
 
 	*ret = (struct start_function){0};
-	if (err || !symbol.name || start_doubt_in(from, &symbol))
+	if (!err && symbol.name)
+		err = start_doubt_in(from, &symbol, &doubt);
+	if (err || !symbol.name || doubt)
 		return err;
 	if (symbol.size_bytes && symbol.size_bytes < size)
 		size = (size_t)symbol.size_bytes;

@@ -18,6 +18,7 @@ struct starts {
 	const struct cfi *cfi; /* borrowed; NULL: the file has no unwind information */
 	int fd;                /* descriptor of the file, until it is read */
 	bool is_read;
+	bool is_unread; /* the tables could not be read */
 	struct elf_image image;
 	struct elf_bytes tables[2]; /* .dynsym and .symtab */
 };
@@ -41,13 +42,25 @@ void starts_deinit(struct starts *starts);
  */
 const char *start_doubt(struct starts *starts, const struct elf_symbol *symbol);
 
-/* Like start_doubt(), for a file that has not been read yet. */
-const char *start_doubt_in(const struct target_file *file,
-			   const struct elf_symbol *symbol);
+/*
+ * Read the file's unwind information. NULL: it has none, or none that is understood.
+ * ERROR_IO, ERROR_NO_MEMORY: it cannot be read. Nothing is known then: without unwind
+ * information other rules decide where functions begin.
+ */
+struct error *start_open_cfi(const struct target_file *file, struct cfi **ret)
+	__attribute__((warn_unused_result));
+
+/* Like start_doubt(), for a file that has not been read yet. Errors as for
+ * start_open_cfi(). */
+struct error *start_doubt_in(const struct target_file *file,
+			     const struct elf_symbol *symbol, const char **ret)
+	__attribute__((warn_unused_result));
 
 /* Does the function that begins at `start` reach to `address`? By the file's unwind
- * information; true where it has nothing there. */
-bool start_reaches(const struct target_file *file, uint64_t start, uint64_t address);
+ * information; true where it has nothing there. Errors as for start_open_cfi(). */
+struct error *start_reaches(const struct target_file *file, uint64_t start,
+			    uint64_t address, bool *ret)
+	__attribute__((warn_unused_result));
 
 /* A function of a file of the target, with its first bytes. */
 struct start_function {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/usdt_site.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/decode.h"
+#include "plan/start.h"
 #include "util/cleanup.h"
 
 /* <sys/sdt.h> emits the assembler's `nop`. */
@@ -30,20 +32,24 @@ static const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5};
 #define COST_READ    1000
 #define COST_DECODED 5 /* for each byte */
 
-void usdt_file_open(const struct target_file *file, struct usdt_file *ret)
+struct error *usdt_file_open(const struct target_file *file, struct usdt_file *ret)
 {
-	int fd = target_file_open(file);
+	struct error *err;
+	int fd;
 
 	*ret = (struct usdt_file){.image = {.fd = -1}};
-	if (fd >= 0)
-		error_destroy(cfi_open_file(fd, &ret->cfi));
+	err = start_open_cfi(file, &ret->cfi);
+	if (err)
+		return err;
 	fd = target_file_open(file);
 	if (fd < 0)
-		return;
-	error_destroy(elf_image_init_file(&ret->image, fd));
-	ret->has_semaphores =
-		ret->image.fd >= 0 &&
-		elf_image_find_section(&ret->image, SEMAPHORES, &ret->semaphores);
+		return error_errno(ERROR_IO, errno, "cannot open %s",
+				   target_file_name(file));
+	err = elf_image_init_file(&ret->image, fd);
+	if (!err)
+		err = elf_image_find_section(&ret->image, SEMAPHORES,
+					     &ret->has_semaphores, &ret->semaphores);
+	return error_prefix(err, "%s", target_file_name(file));
 }
 
 void usdt_file_close(struct usdt_file *file)

@@ -26,8 +26,10 @@ struct usdt_file {
 	struct text_budget *budget; /* set by the caller; NULL: no limit */
 };
 
-/* Read it. What cannot be read counts as missing. */
-void usdt_file_open(const struct target_file *file, struct usdt_file *ret);
+/* Read it. ERROR_IO, ERROR_NO_MEMORY: something cannot be read, which does not mean that
+ * the file lacks it. Close `ret` also on failure. */
+struct error *usdt_file_open(const struct target_file *file, struct usdt_file *ret)
+	__attribute__((warn_unused_result));
 void usdt_file_close(struct usdt_file *file);
 
 /* The instructions that lead to a place, and the one there. In the target's memory they

@@ -192,6 +192,11 @@ const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint64_t addr
 	return NULL;
 }
 
+static struct error *unread(void)
+{
+	return error_create(ERROR_IO, "cannot read an ELF image");
+}
+
 /* Copy a part of the file. If it is not there, ret->data is NULL, which is not an
  * error. */
 static struct error *load(const struct elf_image *image, uint64_t file_offset,
@@ -206,10 +211,10 @@ static struct error *load(const struct elf_image *image, uint64_t file_offset,
 	_cleanup_(freep) uint8_t *data = malloc((size_t)size_bytes);
 	if (!data)
 		return error_no_memory();
-	if (elf_image_read(image, file_offset, data, (size_t)size_bytes)) {
-		ret->data = take(data);
-		ret->size_bytes = (size_t)size_bytes;
-	}
+	if (!elf_image_read(image, file_offset, data, (size_t)size_bytes))
+		return unread();
+	ret->data = take(data);
+	ret->size_bytes = (size_t)size_bytes;
 	return NULL;
 }
 
@@ -252,8 +257,11 @@ static struct error *load_headers(const struct elf_image *image, struct elf_byte
 
 	*ret = (struct elf_bytes){0};
 	if (!h->e_shoff || h->e_shentsize != sizeof(first) ||
-	    !elf_image_read(image, h->e_shoff, &first, sizeof(first)))
+	    h->e_shoff > image->size_bytes ||
+	    sizeof(first) > image->size_bytes - h->e_shoff)
 		return NULL;
+	if (!elf_image_read(image, h->e_shoff, &first, sizeof(first)))
+		return unread();
 	/* Numbers that do not fit are in the first header (gABI, "Sections"). */
 	if (!count)
 		count = first.sh_size < SECTIONS_MAX ? (size_t)first.sh_size : 0;
@@ -283,22 +291,22 @@ static struct error *load_named_headers(const struct elf_image *image,
 		       : NULL;
 }
 
-bool elf_image_find_section(const struct elf_image *image, const char *name,
-			    Elf64_Shdr *ret)
+struct error *elf_image_find_section(const struct elf_image *image, const char *name,
+				     bool *ret_found, Elf64_Shdr *ret)
 {
 	struct elf_bytes headers, strings;
-	bool is_found = false;
+	struct error *err = load_named_headers(image, &headers, &strings);
 
-	error_destroy(load_named_headers(image, &headers, &strings));
-	for (size_t at = 0;
-	     !is_found && at + sizeof(*ret) <= headers.size_bytes && strings.data;
+	*ret_found = false;
+	for (size_t at = 0; !err && !*ret_found &&
+			    at + sizeof(*ret) <= headers.size_bytes && strings.data;
 	     at += sizeof(*ret)) {
 		memcpy(ret, headers.data + at, sizeof(*ret));
-		is_found = name_is(&strings, ret->sh_name, name);
+		*ret_found = name_is(&strings, ret->sh_name, name);
 	}
 	free(headers.data);
 	free(strings.data);
-	return is_found;
+	return err;
 }
 
 struct error *elf_image_load_sections(const struct elf_image *image,

@@ -67,15 +67,17 @@ bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *b
 const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint64_t address);
 
 /* Copy the file's bytes at `address`: `size_bytes`, or up to the end of the segment if
- * that is less. If no segment contains `address`, ret->data is NULL. */
+ * that is less. If no segment contains `address`, ret->data is NULL. ERROR_IO: the file
+ * cannot be read there, which holds for the following functions, too. */
 struct error *elf_image_load(const struct elf_image *image, uint64_t address,
 			     uint64_t size_bytes, struct elf_bytes *ret)
 	__attribute__((warn_unused_result));
 
-/* The header of the first section with this name. False: there is none, or the headers
- * cannot be read. Nothing in it is checked. */
-bool elf_image_find_section(const struct elf_image *image, const char *name,
-			    Elf64_Shdr *ret);
+/* The header of the first section with this name. *ret_found is false if there is none.
+ * Nothing in the header is checked. */
+struct error *elf_image_find_section(const struct elf_image *image, const char *name,
+				     bool *ret_found, Elf64_Shdr *ret)
+	__attribute__((warn_unused_result));
 
 /* Copy sections by name. ret[i].data is NULL if there is no names[i], or if it is
  * compressed, too large or not in the file. */

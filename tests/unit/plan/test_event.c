@@ -2,6 +2,7 @@
 /* Probes of events, in this program itself. */
 #include "check.h"
 
+#include <sys/resource.h>
 #include <sys/sdt.h>
 
 #include "plan/plan.h"
@@ -332,6 +333,48 @@ static void changed_code(void)
 	child_end(&child);
 }
 
+/* --- trouble ------------------------------------------------------------------------ */
+
+/* With so few descriptors that some of the files cannot be opened, an event is refused
+ * for this reason: the file is not taken to lack what could not be read. */
+static void check_few_descriptors(const char *text)
+{
+	const struct event_site all = find_one(text, &shared_options);
+	struct rlimit was, few;
+	struct event_sites sites;
+	struct error *err;
+	int used = dup(0);
+
+	REQUIRE(used >= 0 && !close(used));
+	REQUIRE(!getrlimit(RLIMIT_NOFILE, &was));
+	few = was;
+	for (few.rlim_cur = (rlim_t)used;; few.rlim_cur++) {
+		REQUIRE(few.rlim_cur < (rlim_t)used + 32);
+		REQUIRE(!setrlimit(RLIMIT_NOFILE, &few));
+		err = find_in(text, NULL, NULL, &shared_options, &sites);
+		REQUIRE(!setrlimit(RLIMIT_NOFILE, &was));
+		if (!err)
+			break;
+		CHECK_INT(err->code, ERROR_IO);
+		CHECK_CONTAINS(err->message, "Too many open files");
+		error_destroy(err);
+	}
+	CHECK(few.rlim_cur > (rlim_t)used);
+	REQUIRE(sites.list.len == 1);
+	CHECK_INT(sites.list.data[0].offset, all.offset);
+	CHECK_INT(sites.list.data[0].ref_ctr, all.ref_ctr);
+	CHECK_INT(sites.list.data[0].is_private, all.is_private);
+	event_sites_deinit(&sites);
+}
+
+static void few_descriptors(void)
+{
+	check_few_descriptors(FORGED "right");
+	check_few_descriptors(FORGED "counted");
+	check_few_descriptors(REACHING);
+	check_few_descriptors(REACHING "+7");
+}
+
 static void ends(void)
 {
 	check_offset(REACHING, REACHING "+7", 7);
@@ -378,6 +421,7 @@ int main(void)
 	RUN(no_unwind_information);
 	RUN(changed_code);
 	RUN(ends);
+	RUN(few_descriptors);
 #endif
 	RUN(plans);
 	return check_done();
