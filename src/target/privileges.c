@@ -109,10 +109,11 @@ static struct error *judge_capabilities(const struct privileges *p)
 	if (!len)
 		return NULL;
 	return error_create(
-		ERROR_PERMISSION, "tracing needs %s: run as %s or with %s", names,
-		p->is_root ? "root outside of this sandbox or container" : "root",
+		ERROR_PERMISSION, "tracing needs root%s (%s are enough; missing: %s)",
+		p->is_root ? " outside of this sandbox or container" : ": try sudo",
 		split ? "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE"
-		      : "CAP_SYS_ADMIN and CAP_SYS_PTRACE");
+		      : "CAP_SYS_ADMIN and CAP_SYS_PTRACE",
+		names);
 }
 
 struct error *privileges_judge(const struct privileges *p)
