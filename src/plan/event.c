@@ -265,7 +265,8 @@ static struct error *add_usdt(const struct search *s, struct usdt_file *usdt,
 			      const struct usdt_place *place, struct event_sites *ret)
 {
 	_cleanup_(usdt_code_deinit) struct usdt_code code = {0};
-	const char *why = usdt_file_check(usdt, place, s->options->is_shared, &code);
+	bool is_alone = !s->options->is_shared && !s->options->has_others;
+	const char *why = usdt_file_check(usdt, place, is_alone, &code);
 	const struct event_site site = {
 		.offset = place->file_offset,
 		.ref_ctr = place->semaphore,

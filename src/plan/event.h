@@ -64,7 +64,8 @@ struct event_site {
 };
 
 struct event_options {
-	bool is_shared; /* as in struct allocator_options */
+	bool is_shared;  /* as in struct allocator_options */
+	bool has_others; /* as in struct plan_options */
 	/* The reader of a file's tables if no process is given (target/elf_reader.h);
 	 * NULL: this process reads them. Borrowed. */
 	struct elf_reader *elf_reader;

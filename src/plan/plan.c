@@ -111,6 +111,7 @@ static const char *check_told(struct analysis *a, const struct usdt_place *told,
 {
 	const struct text_file text = site_text_file(&a->object->allocator);
 	_cleanup_(usdt_code_deinit) struct usdt_code code = {0};
+	bool is_alone = !a->options->is_shared && !a->options->has_others;
 	struct error *err;
 	const char *why;
 
@@ -123,7 +124,7 @@ static const char *check_told(struct analysis *a, const struct usdt_place *told,
 	if (a->is_usdt_unread)
 		return "the file cannot be read";
 	a->usdt.budget = a->on->budget;
-	why = usdt_file_check(&a->usdt, told, a->options->is_shared, &code);
+	why = usdt_file_check(&a->usdt, told, is_alone, &code);
 	site->is_private = !code.is_proven;
 	return why ? why
 		   : site_text_doubt(a->on, &text, code.file_offset, code.bytes,

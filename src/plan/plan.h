@@ -48,6 +48,9 @@ struct plan_options {
 	 * not be planned. NULL: not counted. */
 	struct untraced_files *untraced;
 	bool is_shared; /* as in allocator_options */
+	/* Other processes are probed, too. A file of theirs may have taken over the
+	 * process that reads USDT notes. */
+	bool has_others;
 	/* for plan_build_for(): no process has mapped the files yet, so none has
 	 * changed their code in its memory */
 	bool unmapped;

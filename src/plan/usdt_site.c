@@ -138,7 +138,7 @@ static const char *check_nop(const struct usdt_code *code, size_t at)
 }
 
 const char *usdt_file_check(struct usdt_file *f, const struct usdt_place *place,
-			    bool is_shared, struct usdt_code *ret)
+			    bool is_alone, struct usdt_code *ret)
 {
 	uint64_t start = place->address;
 	struct cfi_fde fde;
@@ -148,10 +148,10 @@ const char *usdt_file_check(struct usdt_file *f, const struct usdt_place *place,
 	if (f->cfi && cfi_find_fde(f->cfi, place->address, &fde)) {
 		start = fde.start;
 		ret->is_proven = true;
-	} else if (is_shared) {
-		return "it would be in more than one process, and without unwind "
-		       "information of the file there memtrace cannot find out where "
-		       "instructions begin";
+	} else if (!is_alone) {
+		return "more than one process is probed, and without unwind information "
+		       "of the file there memtrace cannot find out where instructions "
+		       "begin";
 	}
 	if (place->semaphore && !is_semaphore(f, place->semaphore))
 		return "its semaphore is not in a writable section " SEMAPHORES;

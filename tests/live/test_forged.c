@@ -95,6 +95,17 @@ static void forged_usdt_notes(void)
 		check_unharmed(target, 1);
 		check_unharmed(other, 1);
 	}
+	/* Only the note says that an instruction begins there, and a process that parses
+	 * the files of both targets has read it. */
+	snprintf(options, sizeof(options), "-p %d --event usdt:forged_usdt:forged:bare",
+		 live_pid(other));
+	check_one_line(live_pid(target), options, "forged:bare",
+		       "more than one process is probed");
+	CHECK_INT(breakpoints_count(live_pid(target)), 0);
+	memtrace = memtrace_start_plain(
+		live_pid(target), "--format json --event usdt:forged_usdt:forged:bare");
+	CHECK(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	CHECK_INT(count_events(memtrace), 0);
 	check_one_line(live_pid(target), "--otel-memory", "otel_memory:alloc",
 		       notes[0].why);
 	check_unharmed(target, 1);

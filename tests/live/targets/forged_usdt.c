@@ -42,6 +42,9 @@ __asm__(".pushsection .text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size site_forged, . - site_forged\n"
+	/* Without unwind information. */
+	"3:	nop\n"
+	"	ret\n"
 	".globl site_changed\n"
 	".type site_changed, @function\n"
 	"site_changed:\n"
@@ -52,6 +55,7 @@ __asm__(".pushsection .text\n"
 	".size site_changed, . - site_changed\n"
 	".popsection\n" /* clang-format off */
 	NOTE("2b", "counted_semaphore", "\"forged\", \"right\", \"\"")
+	NOTE("3b", "0", "\"forged\", \"bare\", \"\"")
 	NOTE("site_forged + 1", "0", "\"forged\", \"inside\", \"\"")
 	NOTE("2b", "other_variable", "\"forged\", \"variable\", \"\"")
 	NOTE("site_forged + 1", "0", "\"otel_memory\", \"alloc\", \"8@%rdi 8@%rsi\"")

@@ -21,7 +21,8 @@ __asm__(".text\n.globl probed\n.type probed, @function\n"
 #define PROBED "uprobe:/proc/self/exe:probed"
 
 static const struct event_options options = {.is_shared = false},
-				  shared_options = {.is_shared = true};
+				  shared_options = {.is_shared = true},
+				  several_options = {.has_others = true};
 
 static struct error *find_in(const char *text, const struct proc *proc,
 			     const struct proc_maps *maps,
@@ -237,7 +238,9 @@ static void no_unwind_information(void)
 {
 	CHECK(find_one(FORGED "bare", &options).is_private);
 	check_refused_in(FORGED "bare", NULL, NULL, &shared_options, ERROR_UNSUPPORTED,
-			 "in more than one process");
+			 "more than one process is probed");
+	check_refused_in(FORGED "bare", NULL, NULL, &several_options, ERROR_UNSUPPORTED,
+			 "more than one process is probed");
 }
 
 /* --- code in memory ----------------------------------------------------------------- */

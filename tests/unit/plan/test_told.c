@@ -86,12 +86,11 @@ __asm__(".pushsection .text\n"
 	NOTE("2b", "far_away")
 	NOTE("3b", "0")); /* clang-format on */
 
-static struct error *build_for(const char *path, bool is_shared, struct plan **ret)
+static struct error *build_with(const char *path, const struct plan_options *options,
+				struct plan **ret)
 {
 	struct allocator_file file = {.module_path = path, .debug_root_fd = -1};
 	const struct allocator_options how = {.otel = true};
-	const struct plan_options options = {
-		.otel = true, .unmapped = true, .is_shared = is_shared};
 	struct allocators allocators = {0};
 	char *stripped = NULL;
 
@@ -99,12 +98,14 @@ static struct error *build_for(const char *path, bool is_shared, struct plan **r
 	REQUIRE(!allocators_scan(&file, &how, &allocators, &stripped));
 	target_file_release(file.file);
 	CHECK(!stripped);
-	return plan_build_for(&allocators, &options, ret);
+	return plan_build_for(&allocators, options, ret);
 }
 
 static struct error *build(const char *path, struct plan **ret)
 {
-	return build_for(path, false, ret);
+	const struct plan_options options = {.otel = true, .unmapped = true};
+
+	return build_with(path, &options, ret);
 }
 
 static void own_probes(void)
@@ -156,18 +157,32 @@ static void own_probes(void)
 	CHECK_INT(object->skipped.len, 7);
 }
 
-/* Where probes come to other processes, too, an instruction must be known to begin. */
-static void shared(void)
+static void check_proven(const struct plan_options *options)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	size_t bare = 0;
 
-	REQUIRE(!build_for("/proc/self/exe", true, &plan));
+	REQUIRE(!build_with("/proc/self/exe", options, &plan));
 	CHECK_INT(plan->objects.data[0].sites.len, 4);
+	vec_foreach (site, &plan->objects.data[0].sites)
+		CHECK(!site->is_private);
 	vec_foreach (skipped, &plan->objects.data[0].skipped)
 		bare += skipped->reason &&
-			strstr(skipped->reason, "in more than one process");
+			strstr(skipped->reason, "more than one process is probed");
 	CHECK_INT(bare, 1);
+}
+
+/* If probes come to other processes, too, an instruction must be known to begin. So must
+ * it if other processes are probed: a file of theirs may have taken over the process that
+ * reads the notes. */
+static void several(void)
+{
+	struct plan_options options = {.otel = true, .unmapped = true, .is_shared = true};
+
+	check_proven(&options);
+	options.is_shared = false;
+	options.has_others = true;
+	check_proven(&options);
 }
 
 /* A file without these probes has no allocator of this kind. */
@@ -185,7 +200,7 @@ static void none(void)
 int main(void)
 {
 	RUN(own_probes);
-	RUN(shared);
+	RUN(several);
 	RUN(none);
 	return check_done();
 }
