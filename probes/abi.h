@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Map keys and values that the BPF probes share with memtrace. Both sides include this
  * header. All members have fixed-width types and natural alignment; the sizes are

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Stacks and unwind rules, as the BPF probes share them with memtrace. abi.h has the
  * other map keys and values. Both sides include this header after it.

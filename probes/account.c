@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Accounting of heap blocks: how entries and returns change the live table. */
 
 /* A block was allocated: fill in its record `block`. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Check the sites inside a function. The first call of the function sends the number of
  * its check to memtrace, which then attaches on_check() wherever calls end. There the

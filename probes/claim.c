@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Words that belong to the first program that claims them. With BPF compare-and-exchange
  * (Linux 5.12, commit 5ffa25502b5a) a claim is one instruction. Older kernels can only

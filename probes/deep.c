@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Stacks with more frames than a record has room for: the walk continues to the root. The
  * last WALK_ROOT places of the record are a ring, which the walk fills once in each lap.

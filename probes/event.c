@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Stacks counted at any event (--event). Each hit of a traced process is counted once: at
  * its stack, or without a stack. If the walk goes to the miss handler, the miss handler

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Mappings by system call (--growth), as events for memtrace, which keeps track of them
  * (mappings.c). When a system call returns, its arguments are still in the thread's

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The programs at the entry of an allocation function, at the entry of free, and at their
  * returns. Only the programs that this run needs are compiled in (WITH_ON_...,
  * bpf/source.c). The result of an entry program matters only in a session (on_session()):

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Allocations of the kernel itself (--kernel), from its tracepoints. The programs run in
  * any context, also in interrupts. The kernel skips a program that would run within

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The table of live blocks (abi.h). Any number of processors insert and remove at the
  * same time. A program takes a slot only by compare-and-exchange.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Live blocks on kernels without BPF compare-and-exchange, in place of live.c. All blocks
  * are in the hash `live_spill`; the kernel lets one program at a time change a key. This

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Loops of many rounds. The verifier follows a loop round by round until a round begins
  * in the same state as an earlier one. It then takes the loop for endless, and accepts it

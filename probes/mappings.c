@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Events of mmap, munmap and mremap (abi.h). Only with --mappings. */
 
 ALWAYS_INLINE int is_mapping(u32 effect)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The BPF maps, sized by constants that bpf/source.c defines, and helpers for all
  * programs. Arrays are mmapable, so that memtrace reads them without a system call for

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Send walks that met a call site without an unwind rule to the miss handler, with a copy
  * of the stack (abi_walk.h). The verifier follows this code once for each page of the
  * copy. Therefore it has almost no branches, and its values are laundered. */

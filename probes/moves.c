@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Probes on the C library's mremap(), which can move code. The kernel does not report
  * such moves. If code moves onto the same amount of other code, even the number of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Calls between entry and return. Each thread has one: the outermost call. What an
  * allocation function calls inside itself belongs to that call and is not counted again.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Find the process of a probe hit in the table `processes` (abi.h). */
 
 /* Some versions of libbcc do not declare them (BPF_FUNC_get_current_task_btf, Linux 5.11,

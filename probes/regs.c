@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Registers by role: most of the probes' code that depends on the architecture. */
 #if defined(__TARGET_ARCH_x86)
 

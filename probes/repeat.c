@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Recognize walks that repeat the last one. A walk depends only on the initial registers,
  * on the words that it reads, and on the rules. If all of them are the same as for the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Sites inside functions where the result of a call is settled (plan/returns.h). Most of
  * them end a call whose entry made a pending record. Where the size is known there, too,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Select the allocations to be recorded, and count what a sampled one represents. */
 
 /* Returns 1 if an allocation of this size passes the filter. */

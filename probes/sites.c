@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Find out what a probe hit means. The helpers for this (attach cookie, address of the
  * probe) cost as much as the rest of the work: 20 ns a call where returns in the kernel

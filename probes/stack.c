@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Walk stacks and give call paths their numbers. Equal call paths share one record. */
 
 #ifndef EVENTS

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Numbers of call paths on kernels without BPF compare-and-exchange, in place of
  * stack_table.c. `stack_numbers` maps both hashes of a path to its number. `stack_claims`

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The records of call paths (abi_walk.h). */
 
 /* Fill in the head of the stack that was walked in `s`, and store its return addresses in

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Numbers of call paths, by their hash in the table `stack_index` (abi_walk.h). */
 
 /* The number of the stack with this hash in a bucket, or ABI_NO_STACK. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Blocks that a program reports itself, by USDT probes (--otel-memory), in place of
  * hooks.c. The probe of an allocation has all values when it is hit, so no return is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Count allocations and frees for each call path and each thread (traffic_record.h). An
  * event is counted at the call path that allocated its block, by the stack number of the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Counts of allocations and frees for each call path and each thread, and functions that
  * add one event to them. Pure functions, compiled into the probes and into memtrace. The

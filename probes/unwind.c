@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Stack walks: by the unwind rules of abi_walk.h, or, in a program without rules, by
  * frame pointer alone.

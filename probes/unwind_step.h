@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * One step of a stack walk, as pure functions: registers and the words that they point to
  * in, the registers of the caller out. Compiled into the probes and into memtrace.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Search the unwind rules of whole files (abi_walk.h). Only for kernels with may_goto:
  * without it the verifier would follow the search anew for each frame. The searches have

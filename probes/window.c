@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* A walk, and the window: the copy of a part of the stack that the walk reads, in an
  * abi_scratch. */
 

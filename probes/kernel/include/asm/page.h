@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #ifndef MEMTRACE_ASM_PAGE_H
 #define MEMTRACE_ASM_PAGE_H
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Classic BPF opcodes that libbcc's bpf.h builds on (kernel: uapi/linux/bpf_common.h). */
 #ifndef MEMTRACE_LINUX_BPF_COMMON_H
 #define MEMTRACE_LINUX_BPF_COMMON_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The kernel's basic types; their widths are the same on every 64-bit machine. */
 #ifndef MEMTRACE_LINUX_TYPES_H
 #define MEMTRACE_LINUX_TYPES_H

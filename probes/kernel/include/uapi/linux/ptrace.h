@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The context of a uprobe program: the kernel's struct pt_regs (x86_64:
  * arch/x86/include/asm/ptrace.h; aarch64: struct user_pt_regs of uapi/asm/ptrace.h). All
