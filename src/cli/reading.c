@@ -101,6 +101,28 @@ void reading_deinit(struct reading *reading)
 	*reading = (struct reading){.reader = NULL};
 }
 
+void reading_begin_report(const struct reading *reading)
+{
+	if (reading->reader)
+		reader_begin_report(reading->reader);
+}
+
+void reading_say_lost(const struct reading *reading)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	const char *why;
+	unsigned lost = reading->reader ? reader_lost_files(reading->reader, &why) : 0;
+
+	if (!lost)
+		return;
+	strbuf_appendf(&text,
+		       "--debuginfod: %u debug file%s could not be fetched (%s): code "
+		       "of their programs and libraries may lack names and source "
+		       "lines",
+		       lost, lost == 1 ? "" : "s", why);
+	reading_warn(reading->progress, strbuf_text(&text));
+}
+
 /* The Debian or Ubuntu package with the debug info of a well-known library. */
 static const char *debug_package(const char *path)
 {

@@ -25,6 +25,13 @@ struct error *reading_init(struct reading *reading, const struct options *option
 /* The symbolizers must have been destroyed. */
 void reading_deinit(struct reading *reading);
 
+/* A report begins. */
+void reading_begin_report(const struct reading *reading);
+
+/* A report has its names: print on stderr how many debug files could not be fetched for
+ * it. */
+void reading_say_lost(const struct reading *reading);
+
 /* Print on stderr which files of a process lack source lines, and where the lines may be
  * found; each file once. `symbolizer` was created by the reader; NULL does nothing. */
 void reading_say_missing(struct symbolizer *symbolizer);

@@ -591,6 +591,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	struct error *err;
 
 	report_setup_measure(&s->setup);
+	reading_begin_report(&s->tracees.reading);
 	options = outputs_report_options(&s->outputs, &s->setup.options, is_final);
 	if (is_final) {
 		tracer_freeze(s->tracer);
@@ -606,6 +607,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (err)
 		return err;
 	progress_clear(&s->progress);
+	if (!s->options->quiet)
+		reading_say_lost(&s->tracees.reading);
 	if (s->options->verbose && is_final)
 		say_walks(s);
 	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)

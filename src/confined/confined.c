@@ -325,12 +325,15 @@ static bool read_message(struct confined *c, struct patience *patience,
 	}
 }
 
-/* Does the child take too long? Clients are exempt: they wait for other hosts and have
- * their own timeouts. */
+/* Does the child take too long? Clients wait for other hosts, so they have a limit of
+ * their own. */
 static bool is_stuck(const struct confined *c, const struct patience *patience)
 {
 	uint64_t now_ns = clock_now_ns();
 
+	if (c->options.kind == CONFINED_CLIENT)
+		return c->options.answer_ns &&
+		       now_ns - patience->begin_ns > c->options.answer_ns;
 	return c->options.kind == CONFINED_READER &&
 	       (now_ns - patience->heard_ns > SILENCE_NS ||
 		now_ns - patience->begin_ns - patience->ours_ns > ANSWER_NS);

@@ -67,6 +67,10 @@ struct confined_options {
 	struct broker_policy policy;
 	/* Fail instead of starting the child without a filter. */
 	bool needs_filter;
+	/* Longest answer of a client, ns: it is then killed. 0: no bound. */
+	uint64_t answer_ns;
+	/* Largest file that a client may write, bytes (RLIMIT_FSIZE). 0: no bound. */
+	uint64_t file_bytes;
 	/* Called in the child before it ends because this process ended or closed the
 	 * socket. May be NULL. */
 	void (*ends)(void *arg);
@@ -114,7 +118,8 @@ int confined_pid(const struct confined *confined);
  * calls wait for each other.
  *
  * Returns the service's errors, and ERROR_GONE: the child has exited, now or earlier,
- * or was a reader that was killed because it did not answer for a minute.
+ * or was a reader that was killed because it did not answer for a minute, or a client
+ * that took longer than confined_options.answer_ns.
  */
 struct error *confined_call(struct confined *confined, uint32_t number,
 			    const struct strbuf *in, int fd, struct strbuf *out,

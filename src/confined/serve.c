@@ -49,7 +49,10 @@ static void limit(int resource, rlim_t want)
 
 	if (getrlimit(resource, &limits))
 		return;
-	limits.rlim_cur = limits.rlim_max < want ? limits.rlim_max : want;
+	/* The child must not be able to raise it. */
+	if (want < limits.rlim_max)
+		limits.rlim_max = want;
+	limits.rlim_cur = limits.rlim_max;
 	(void)setrlimit(resource, &limits);
 }
 
@@ -93,6 +96,10 @@ static void settle(const struct confined_options *options, int socket, int paren
 	limit(RLIMIT_CORE, 0);
 	stack_limit_raise();
 	limit(RLIMIT_NOFILE, RLIM_INFINITY);
+	/* A write beyond the limit fails. */
+	signal(SIGXFSZ, SIG_IGN);
+	if (options->kind == CONFINED_CLIENT && options->file_bytes)
+		limit(RLIMIT_FSIZE, options->file_bytes);
 	if (options->kind == CONFINED_READER) {
 		limit(RLIMIT_FSIZE, 0);
 		if (!IS_SANITIZED)

@@ -2,6 +2,7 @@
 #include "symbol/debuginfod.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,11 +25,11 @@ static int fetch(void *library, const struct build_id *id)
 	int fd;
 
 	if (!begin || !end || !find || !(client = begin()))
-		return -1;
+		return -ENOENT;
 	fd = find(client, id->bytes, (int)id->size, &path);
 	end(client);
 	free(path);
-	return fd < 0 ? -1 : fd;
+	return fd;
 }
 
 int debuginfod_fetch(const struct build_id *id)
@@ -38,11 +39,11 @@ int debuginfod_fetch(const struct build_id *id)
 	int fd;
 
 	if (!urls || !*urls)
-		return -1;
+		return -ENOENT;
 	/* RTLD_NODELETE: libcurl does not support unloading. */
 	library = dlopen(SONAME, RTLD_NOW | RTLD_NODELETE);
 	if (!library)
-		return -1;
+		return -ENOENT;
 	fd = fetch(library, id);
 	dlclose(library);
 	return fd;

@@ -10,8 +10,10 @@
 
 #include "symbol/debug_elf.h"
 
-/* The debug file with that build-id, open for reading; -1 if no URL is set, the library
- * is not installed, or no server has the file. May take up to DEBUGINFOD_TIMEOUT. */
+/* The debug file with that build-id, open for reading, or a negative errno value.
+ * -ENOENT: no URL is set, the library is not installed, or no server has the file. The
+ * library ends it after DEBUGINFOD_MAXTIME, and refuses a file that the server says is
+ * larger than DEBUGINFOD_MAXSIZE. */
 int debuginfod_fetch(const struct build_id *id);
 
 #endif

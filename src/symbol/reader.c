@@ -136,6 +136,17 @@ void reader_destroy(struct reader *reader)
 	free(reader);
 }
 
+void reader_begin_report(struct reader *reader)
+{
+	if (reader->fetcher)
+		fetcher_begin_report(reader->fetcher);
+}
+
+unsigned reader_lost_files(struct reader *reader, const char **ret_why)
+{
+	return reader->fetcher ? fetcher_lost(reader->fetcher, ret_why) : 0;
+}
+
 int reader_pid(const struct reader *reader)
 {
 	return keeper_pid(reader->keeper);

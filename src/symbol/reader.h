@@ -38,6 +38,12 @@ struct error *reader_create(const struct reader_options *options, struct reader 
 /* End the child. Destroy all symbolizers first. NULL is fine. */
 void reader_destroy(struct reader *reader);
 
+/* A report begins (fetcher_begin_report()). */
+void reader_begin_report(struct reader *reader);
+
+/* fetcher_lost(); 0 without names.debuginfod. */
+unsigned reader_lost_files(struct reader *reader, const char **ret_why);
+
 /* The child's pid, for tests. */
 int reader_pid(const struct reader *reader);
 

@@ -288,6 +288,7 @@ static void a_first_signal_waits_for_servers_no_longer(void)
 	CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
 	json_decref(report);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	CHECK_CONTAINS(live_stderr(memtrace), "could not be fetched");
 	live_destroy(memtrace);
 	live_destroy(target);
 	close(server);
