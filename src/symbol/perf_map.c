@@ -33,12 +33,12 @@ struct jitted {
 struct perf_map {
 	int root_fd;
 	int namespace_pid; /* the process's pid in its own pid namespace */
-	uid_t uid;
-	struct stat st; /* of the file when it was read; st_ino 0: never read */
-	bool may_read;  /* set once for each report */
-	char *text;     /* the complete lines, with NUL for newline, and a partial line */
-	size_t size;    /* of `text`, bytes */
-	size_t parsed;  /* bytes of complete lines in `text` */
+	uid_t uid;         /* whose files the process creates (proc(5), "Uid:") */
+	struct stat st;    /* of the file when it was read; st_ino 0: never read */
+	bool may_read;     /* set once for each report */
+	char *text;    /* the complete lines, with NUL for newline, and a partial line */
+	size_t size;   /* of `text`, bytes */
+	size_t parsed; /* bytes of complete lines in `text` */
 	uint64_t ignored;        /* lines of code without room */
 	VEC(struct jitted) code; /* by start, then in the order of lines */
 };
@@ -69,7 +69,7 @@ static void read_status(struct perf_map *map, int pid)
 		if (!strncmp(line, "NSpid:", 6))
 			map->namespace_pid = (int)last_number(line + 6);
 		else if (!strncmp(line, "Uid:", 4)) /* real, effective, saved, file's */
-			map->uid = (uid_t)strtoul(line + 4, NULL, 10);
+			map->uid = (uid_t)last_number(line + 4);
 	}
 }
 

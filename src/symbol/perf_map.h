@@ -4,7 +4,9 @@
  * NAME", hexadecimal numbers (tools/perf/Documentation/jit-interface.txt in the
  * kernel). The file lies in the target's root directory, and PID is the pid in the
  * target's own pid namespace. The file is hostile. It is read only if it is a regular
- * file, not a symbolic link, and owned by root or the target's user. At most 256 MiB
+ * file, not a symbolic link, and owned by root or the user whose
+ * files the target creates: its user id for files, not its real one. Who starts a setuid
+ * program has the real one. At most 256 MiB
  * and 4 million names are read. Each byte is read once as long as the file only grows.
  */
 #ifndef SYMBOL_PERF_MAP_H

@@ -252,6 +252,49 @@ static void not_a_file_to_read(void)
 	end_child();
 }
 
+#define CALLER 12345 /* who starts a setuid program */
+#define OWNER  12346 /* whose program it is */
+
+/* Is a file of `user` read for this program? */
+static void check_owner(uid_t user, const char *name)
+{
+	uint64_t offset;
+	struct perf_map *map = perf_map_create(child);
+	const char *found;
+
+	REQUIRE(map && !chown(map_path, user, user));
+	found = perf_map_find(map, (uintptr_t)code + 0x10, &offset);
+	CHECK(name ? found && !strcmp(found, name) : !found);
+	perf_map_destroy(map);
+}
+
+/* Who starts a setuid program could write such a file, but the program's own file belongs
+ * to the program's owner. */
+static void a_setuid_program(void)
+{
+	int status;
+
+	if (geteuid())
+		return;
+	code = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(code != MAP_FAILED);
+	child = fork();
+	REQUIRE(child >= 0);
+	if (!child) {
+		REQUIRE(!setresuid(CALLER, OWNER, OWNER));
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	REQUIRE(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", child);
+	add_code(0, 0x20, "function");
+	check_owner(CALLER, NULL);
+	check_owner(OWNER, "function");
+	check_owner(0, "function");
+	end_child();
+}
+
 static void names_the_vdso(void)
 {
 	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
@@ -289,6 +332,7 @@ int main(void)
 	RUN(a_large_file);
 	RUN(damaged_lines);
 	RUN(not_a_file_to_read);
+	RUN(a_setuid_program);
 	RUN(names_the_vdso);
 	return check_done();
 }
