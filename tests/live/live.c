@@ -20,7 +20,11 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "json_schema.h"
 #include "live/trampoline.h"
+
+/* Bytes of the longest report that is validated. */
+#define SCHEMA_LINE_MAX (1 << 18)
 
 struct text {
 	char *bytes; /* NUL-terminated */
@@ -395,6 +399,22 @@ char *live_read_line(struct live_process *process, double timeout_s)
 	}
 }
 
+/* Reports must be valid by the documented schema. Large ones take too long. */
+static void check_schema(const json_t *root, const char *line)
+{
+	const char *name = json_string_value(json_object_get(root, "schema"));
+	char why[JSON_SCHEMA_WHY_SIZE];
+	json_t *schema;
+
+	if (!name || strncmp(name, "memtrace-", strlen("memtrace-")) ||
+	    strlen(line) > SCHEMA_LINE_MAX)
+		return;
+	schema = json_schema_read();
+	if (!json_schema_accepts(schema, root, why))
+		CHECK_FAIL("a report is not valid by docs/json-schema.json: %s", why);
+	json_decref(schema);
+}
+
 json_t *live_read_json(struct live_process *process, double timeout_s)
 {
 	char *line = live_read_line(process, timeout_s);
@@ -406,6 +426,7 @@ json_t *live_read_json(struct live_process *process, double timeout_s)
 	if (!root)
 		live_fail("not JSON (%s at %d): %.300s", error.text, error.position,
 			  line);
+	check_schema(root, line);
 	free(line);
 	return root;
 }
