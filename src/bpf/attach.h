@@ -12,6 +12,8 @@
 #include "util/error.h"
 #include "util/vec.h"
 
+struct other_code;
+
 /* One program at one place of a file. */
 struct attach_probe {
 	const char *path;     /* a path that memtrace can open; borrowed */
@@ -28,6 +30,9 @@ struct attach_probe {
 	/* The traced process may have chosen the place (allocator.has_targets_names). The
 	 * probe is refused if it would have to be in all processes. */
 	bool is_private;
+	/* How much code in front of the probe leads to it, bytes. In all processes that
+	 * get the probe it must be the file's, as must the probe's instruction. */
+	uint32_t before;
 	/* Probes of a lower rank are attached first. Probes with the same program, file
 	 * and rank are attached by one system call if the kernel supports that. */
 	unsigned rank;
@@ -46,9 +51,10 @@ struct attached_place {
 	uint64_t number; /* attach_probe.file */
 	int file;        /* O_PATH descriptor; -1: the file could not be opened */
 	bool owns_file;
-	bool is_private;
-	uint64_t offset, ref_ctr; /* as in attach_probe */
-	int hold;                 /* a perf event that keeps the breakpoint set, or -1 */
+	bool is_private; /* this and the following as in attach_probe */
+	uint32_t before;
+	uint64_t offset, ref_ctr;
+	int hold; /* a perf event that keeps the breakpoint set, or -1 */
 };
 
 struct attachment {
@@ -58,6 +64,9 @@ struct attachment {
 	/* Breakpoints meant for one process are in all processes that map the same
 	 * files. */
 	bool is_wide;
+	/* To find the processes for attach_wide.h; borrowed; NULL: these are not
+	 * compared. */
+	struct other_code *others;
 };
 
 struct attach_ops {

@@ -22,10 +22,6 @@ int uprobe_event_open(const struct uprobe_pmu *pmu, int task, bool is_disabled,
 /* Has the task of the event ended? Not for events of all tasks. */
 bool uprobe_event_has_ended(int event);
 
-/* The error for a probe with is_private set that would have to be in all processes. */
-struct error *uprobe_event_private(const struct attach_probe *probe)
-	__attribute__((warn_unused_result));
-
 /* The error for a failed uprobe_event_open(), whose return value is `error`. */
 struct error *uprobe_event_refused(int error, const struct attach_probe *probe)
 	__attribute__((warn_unused_result));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bpf/attach_events.h"
+#include "bpf/attach_wide.h"
 #include "bpf/link.h"
 #include "target/living.h"
 #include "util/cleanup.h"
@@ -48,6 +49,7 @@ struct error *attach_hold_note(struct attachment *self, int pid,
 					       .offset = probes[i].offset,
 					       .ref_ctr = probes[i].ref_ctr,
 					       .is_private = probes[i].is_private,
+					       .before = probes[i].before,
 					       .hold = -1};
 
 		while (same < i && !is_same_place(&probes[same], &probes[i]))
@@ -145,13 +147,15 @@ static bool is_held(const struct attached_place *place)
 }
 
 /* Open the event. Returns its descriptor or -errno: -ESRCH if no thread is alive; -EXDEV
- * if the event would have to be in all processes and must not be. */
+ * if the event would have to be in all processes and must not be, because of
+ * *ret_doubt. */
 static int open_hold(struct attachment *self, const struct uprobe_pmu *pmu, int pid,
-		     const struct attach_probe *probe)
+		     const struct attach_probe *probe, const char **ret_doubt)
 {
 	struct living living = living_begin(pid);
 
-	for (int i = 0; i < TRIES_MAX && (!self->is_wide || probe->is_private); i++) {
+	*ret_doubt = self->is_wide ? attach_wide_doubt(self, probe) : NULL;
+	for (int i = 0; i < TRIES_MAX && (!self->is_wide || *ret_doubt); i++) {
 		int event = uprobe_event_open(pmu, living.tid, true, probe);
 
 		/* An event is only useful if its thread is still alive. */
@@ -163,7 +167,9 @@ static int open_hold(struct attachment *self, const struct uprobe_pmu *pmu, int 
 	}
 	if (!living_is_there(&living) && !living_retry(&living))
 		return -ESRCH;
-	if (probe->is_private)
+	if (!*ret_doubt)
+		*ret_doubt = attach_wide_doubt(self, probe);
+	if (*ret_doubt)
 		return -EXDEV;
 	self->is_wide = true;
 	return uprobe_event_open(pmu, 0, true, probe);
@@ -180,15 +186,17 @@ static struct error *hold_place(struct attachment *self, const struct uprobe_pmu
 		.offset = place->offset,
 		.ref_ctr = place->ref_ctr,
 		.is_private = place->is_private,
+		.before = place->before,
 	};
+	const char *doubt;
 	int event;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->file);
-	event = open_hold(self, pmu, place->pid, &probe);
+	event = open_hold(self, pmu, place->pid, &probe, &doubt);
 	if (event == -ESRCH)
 		return error_create(ERROR_GONE, "process %d has exited", place->pid);
 	if (event == -EXDEV)
-		return uprobe_event_private(&probe);
+		return attach_wide_refused(&probe, doubt);
 	if (event < 0)
 		return uprobe_event_refused(event, &probe);
 	if (place->hold >= 0)

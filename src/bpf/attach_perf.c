@@ -16,6 +16,7 @@
 
 #include <linux/perf_event.h>
 
+#include "bpf/attach_wide.h"
 #include "bpf/link.h"
 #include "bpf/shield.h"
 #include "target/living.h"
@@ -222,16 +223,6 @@ struct error *uprobe_event_refused(int error, const struct attach_probe *probe)
 			   probe->function, probe->module, (unsigned long)probe->offset);
 }
 
-struct error *uprobe_event_private(const struct attach_probe *probe)
-{
-	return error_create(ERROR_UNSUPPORTED,
-			    "cannot probe %s in %s for one process alone, as its first "
-			    "thread has ended, nor for all, as the place comes from a "
-			    "debug file or a note that the process may have made: "
-			    "install debug symbols below /usr/lib/debug",
-			    probe->function, probe->module);
-}
-
 static struct error *attach_one(struct attachment *self, const struct uprobe_pmu *pmu,
 				int pid, const struct attach_probe *probe, bool cookies)
 {
@@ -243,8 +234,10 @@ static struct error *attach_one(struct attachment *self, const struct uprobe_pmu
 	/* An event for another thread would end with that thread; only an event for all
 	 * processes is sure to stay. Its program ignores hits of other processes. */
 	if (event == -ESRCH && pid && living_has_lost_first(pid)) {
-		if (probe->is_private)
-			return uprobe_event_private(probe);
+		const char *doubt = attach_wide_doubt(self, probe);
+
+		if (doubt)
+			return attach_wide_refused(probe, doubt);
 		event = uprobe_event_open(pmu, 0, false, probe);
 		self->is_wide = true;
 	}

@@ -170,6 +170,7 @@ struct error *tracer_create(const struct tracer_options *options,
 	fence_open(&t->fence);
 	t->maps.fence = &t->fence;
 	t->options = *options;
+	t->attachment.others = options->others;
 	/* Errors are returned and printed in one place, not by libbpf. */
 	libbpf_set_print(NULL);
 	open_cache(t);

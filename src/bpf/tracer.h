@@ -95,6 +95,9 @@ struct tracer_options {
 	 * reason for refusing it, or NULL. A NULL pointer: return probes are safe. */
 	const char *(*refuse_returns)(void *arg, int pid);
 	void *refuse_arg;
+	/* For probes in more than one process: compare the code in the memory of all that
+	 * map the file. Borrowed; NULL: do not. */
+	struct other_code *others;
 	/* Called when a phase begins ("compiling", ...); may be NULL. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
@@ -109,6 +112,7 @@ struct tracer_options {
  * cached. */
 unsigned tracer_compiler_count(void);
 
+struct other_code;
 struct tracer;
 
 /* Compile the programs that the sites of `plans` need (`count` plans, used only during
@@ -133,6 +137,9 @@ struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int 
  * `path`; NULL: nowhere. `tracer` is the struct tracer. Borrowed until the next call of
  * tracer_attach() or tracer_trace(). */
 const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path);
+
+/* For plan_options.is_probed: does the site have a probe in all processes? */
+bool tracer_is_probed(void *tracer, const char *path, uint64_t function, uint64_t place);
 
 /* The tracer's number of a file that has probes; 0 for other files. No number is used
  * twice in a run. */

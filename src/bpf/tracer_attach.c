@@ -90,6 +90,17 @@ static bool can_return(const struct plan_site *site)
 	return site->return_offset != site->entry_offset || site->sp_delta == 0;
 }
 
+/* Code in front of a probe, if the probe is in the function: attach_probe.before. */
+#define BEFORE_MAX (64u << 10)
+
+static uint32_t bytes_before(const struct plan_site *site, uint64_t offset)
+{
+	uint64_t from = site->code_offset ? site->code_offset : site->offset;
+
+	return offset >= from && offset - from <= BEFORE_MAX ? (uint32_t)(offset - from)
+							     : 0;
+}
+
 static struct error *site_probes(struct tracer *t, const struct plan_object *object,
 				 const struct plan_site *site, uint64_t file,
 				 uint64_t meaning, struct attach_probe ret[2],
@@ -110,6 +121,7 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 		.function = site->function->name,
 		.file = file,
 		.offset = site->entry_offset,
+		.before = bytes_before(site, site->entry_offset),
 		.ref_ctr = site->ref_ctr,
 		.program = t->programs[entry],
 		.cookie = meaning,
@@ -120,6 +132,7 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 		return NULL;
 	ret[1] = ret[0];
 	ret[1].offset = site->return_offset;
+	ret[1].before = bytes_before(site, site->return_offset);
 	ret[1].program = t->programs[PROGRAM_RETURN];
 	ret[1].cookie = 0;
 	ret[1].is_return = true;
@@ -229,6 +242,7 @@ static void add_probe(struct tracer *t, const struct plan_object *object,
 		.function = site->function->name,
 		.file = a->file_number,
 		.offset = offset,
+		.before = bytes_before(site, offset),
 		.program = t->programs[program],
 		.cookie = meaning,
 	};

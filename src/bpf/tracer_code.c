@@ -60,17 +60,31 @@ typedef struct error *locate_fn(struct tracer *t, const struct mapped *mapped,
 				const struct target_file *file,
 				struct attach_probe probes[]);
 
-/* Does the process have these bytes of the file in its memory? */
+/* Does the process have these bytes of the file in its memory? Do all processes, if the
+ * probes are for all? */
 static bool has_text(struct tracer *t, const struct mapped *mapped,
 		     const struct proc_mapping *m, const struct target_file *file,
 		     uint64_t offset, const uint8_t code[], size_t size)
 {
 	const struct allocator library = {.module_path = m->path, .text_end = UINT64_MAX};
-	const struct site_target target = {
+	struct site_others others = {.code = t->options.others};
+	struct site_target target = {
 		.proc = mapped->proc,
 		.maps = &mapped->maps,
 		.breakpoints = tracer_breakpoints(t, target_file_link(file))};
+	struct file_names names;
+	struct error *err;
 
+	if (others.code && t->options.scope != SCOPE_PROCESSES) {
+		if (!target_file_names(file, &names))
+			return false;
+		err = other_code_find(others.code, &names, target_file_link(file),
+				      &others.runs);
+		error_destroy(err);
+		if (err)
+			return false;
+		target.others = &others;
+	}
 	return !site_text_check(&target, &library, offset, code, size);
 }
 
@@ -101,6 +115,7 @@ static struct error *locate_moves(struct tracer *t, const struct mapped *mapped,
 	    !has_text(t, mapped, m, file, function.offset, function.code, function.size))
 		return err;
 	probes[0].offset = function.offset + function.after;
+	probes[0].before = (uint32_t)function.after;
 	probes[1].offset = function.offset;
 	return NULL;
 }

@@ -10,6 +10,7 @@
 
 #include "cli/tracees_private.h"
 #include "target/allocator_otel.h"
+#include "target/other_code.h"
 #include "target/target_file.h"
 #include "util/cleanup.h"
 #include "util/path.h"
@@ -83,7 +84,10 @@ static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 		err = tracees_pass_over(ts, err);
 	}
 	ts->unread_maps += *ret && (*ret)->maps_failed;
-	if (*ret && (!find_mapping(ts, *ret) || proc_is_our_child(pid))) {
+	/* Spare the search of all processes a second look at the mappings. */
+	if (*ret && !(*ret)->maps_failed)
+		err = other_code_add(ts->others, pid, &(*ret)->modules.maps);
+	if (*ret && (err || !find_mapping(ts, *ret) || proc_is_our_child(pid))) {
 		tracee_destroy(*ret);
 		*ret = NULL;
 	}
@@ -199,7 +203,8 @@ static struct error *plan_users(const struct tracees *ts, struct plan **ret)
 struct error *tracees_open_all(struct tracees *ts, struct plan **ret)
 {
 	const struct event_options event_options = {.is_shared = true,
-						    .elf_reader = ts->elf_reader};
+						    .elf_reader = ts->elf_reader,
+						    .others = ts->plan_options.others};
 	const char *library = ts->plan_options.library;
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	struct error *err;

@@ -238,6 +238,7 @@ static struct tracer_options tracer_options(struct session *s)
 		.attach = o->attach,
 		.refuse_returns = return_probes_refuse,
 		.refuse_arg = &s->tracees.returns,
+		.others = s->tracees.others,
 		.tables = o->tables,
 		.unwind = o->unwind,
 		.unwind_cpu_percent = o->unwind_cpu_percent,

@@ -244,8 +244,13 @@ static bool add_files(struct tracee *t, const struct proc_maps *maps,
 struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 			  struct plan **ret)
 {
-	const struct event_options event_options = {.is_shared = options->is_shared,
-						    .has_others = options->has_others};
+	const struct event_options event_options = {
+		.is_shared = options->is_shared,
+		.has_others = options->has_others,
+		.others = options->others,
+		.is_probed = options->is_probed,
+		.probed_arg = options->breakpoints_arg,
+	};
 	struct plan_options here = *options;
 	struct proc_maps maps = {0};
 	struct error *err = proc_read_maps(t->proc, &maps), *forgotten;

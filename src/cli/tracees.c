@@ -12,6 +12,7 @@
 
 #include "cli/tracees_private.h"
 #include "plan/plan_cache.h"
+#include "target/other_code.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
@@ -152,6 +153,11 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	ts->plan_options.refuse_returns = return_probes_refuse_together;
 	ts->plan_options.refuse_arg = &ts->returns;
 	ts->plan_options.untraced = &ts->untraced;
+	ts->others = other_code_create();
+	if (!ts->others)
+		return error_no_memory();
+	if (ts->scope != SCOPE_PROCESSES)
+		ts->plan_options.others = ts->others;
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
@@ -191,6 +197,7 @@ void tracees_deinit(struct tracees *ts)
 	reading_deinit(&ts->reading);
 	return_probes_deinit(&ts->returns);
 	plan_cache_destroy(ts->plan_options.cache);
+	other_code_destroy(ts->others);
 	kernel_names_destroy(ts->kernel);
 	told_codes_destroy(ts->told);
 	watch_destroy(ts->watch);
@@ -345,6 +352,22 @@ void tracees_say_wide(struct tracees *ts)
 		      stderr);
 }
 
+void tracees_say_unchecked(struct tracees *ts)
+{
+	uint64_t count = ts->others ? other_code_unread(ts->others) : 0;
+
+	if (ts->said_unchecked || !count)
+		return;
+	ts->said_unchecked = true;
+	if (!ts->options->quiet)
+		fprintf(stderr,
+			"memtrace: probes are in all processes, and %" PRIu64
+			" of these could not be searched for code that they have "
+			"changed: such a process may crash; reports count them as "
+			"processes_unchecked\n",
+			count);
+}
+
 void tracees_say_unread(struct tracees *ts)
 {
 	_cleanup_(freep) char *why = NULL;
@@ -443,6 +466,7 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 	ts->tracer = tracer;
 	ts->plan_options.find_breakpoints = tracer_breakpoints;
 	ts->plan_options.breakpoints_arg = tracer;
+	ts->plan_options.is_probed = tracer_is_probed;
 	for (size_t i = 0; i < *count && !err;) {
 		struct tracee *t = ts->scope == SCOPE_ALL ? NULL : ts->list.data[i];
 
@@ -463,5 +487,6 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 			err = tracees_trace(ts, *t);
 	tracees_say_wide(ts);
 	tracees_say_unread(ts);
+	tracees_say_unchecked(ts);
 	return err;
 }

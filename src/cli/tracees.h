@@ -71,12 +71,14 @@ struct tracees {
 					   descriptors */
 	bool cannot_wait;               /* epoll cannot watch all descriptors, so look
 					   often */
+	struct other_code *others;      /* code of all processes */
 	uint64_t unread_maps;           /* processes whose mappings could not be read */
 	uint64_t listed, unlisted; /* lines printed about loaded libraries and programs,
 				      and lines suppressed after LISTED_MAX */
 	uint64_t warned_untraced;  /* functions of loaded libraries that were reported as
 				      not traced */
 	bool said_unread;
+	bool said_unchecked;
 	bool said_no_room;
 	bool said_wide;
 	bool look_soon; /* call tracees_look() again at once: an exec or thread exit is

@@ -601,6 +601,7 @@ struct error *tracees_look(struct tracees *ts)
 		err = tracees_sweep(ts);
 	tracees_say_wide(ts);
 	tracees_say_unread(ts);
+	tracees_say_unchecked(ts);
 	if (!err)
 		err = find_new(ts);
 	if (ts->told)

@@ -109,6 +109,9 @@ struct error *tracees_name_unsafe(struct error *err, const struct tracee *tracee
 /* Print once that a mapped file could not be read. */
 void tracees_say_unread(struct tracees *tracees);
 
+/* Print once that processes were not compared before they got probes (other_code.h). */
+void tracees_say_unchecked(struct tracees *tracees);
+
 /* Print once if processes that are not traced are slowed down by probes for a traced
  * one. */
 void tracees_say_wide(struct tracees *tracees);

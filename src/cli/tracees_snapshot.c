@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/tracees_private.h"
+#include "target/other_code.h"
 #include "util/cleanup.h"
 
 struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
@@ -51,6 +52,8 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	}
 	/* After the loop, which may have counted some. */
 	snap->losses[LOSS_MAPPINGS_UNREAD] += ts->unread_maps;
+	snap->losses[LOSS_PROCESSES_UNCHECKED] +=
+		ts->others ? other_code_unread(ts->others) : 0;
 	return err;
 }
 

@@ -132,6 +132,32 @@ static struct error *refuse(const struct search *s, enum error_code code, const 
 			    target_file_name(s->from), why);
 }
 
+/*
+ * site_text_doubt() for the place of a probe at this offset of the file. If the probe is
+ * for all processes, and not there yet, the code must be the same in all of them.
+ */
+static const char *doubt(const struct search *s, uint64_t place, uint64_t offset,
+			 const uint8_t *code, size_t size)
+{
+	const struct event_options *o = s->options;
+	struct site_others others = {.code = o->others};
+	struct site_target target = s->target;
+	struct error *err;
+
+	if (!o->others ||
+	    (o->is_probed &&
+	     o->is_probed(o->probed_arg, target_file_link(s->from), 0, place)))
+		return site_text_doubt(&target, &s->text, offset, code, size);
+	err = other_code_find(o->others, &s->names, target_file_link(s->from),
+			      &others.runs);
+	if (err) {
+		error_destroy(err);
+		return "out of memory";
+	}
+	target.others = &others;
+	return site_text_doubt(&target, &s->text, offset, code, size);
+}
+
 /* Check the instructions of the function that lead to the place, and the one there. */
 static struct error *check_code(const struct search *s, const struct elf_symbol *symbol)
 {
@@ -162,7 +188,7 @@ static struct error *check_code(const struct search *s, const struct elf_symbol 
 			      "the kernel takes no probe on the instruction there");
 	if (insn.length)
 		size = at + insn.length;
-	why = site_text_doubt(&s->target, &s->text, symbol->file_offset, code, size);
+	why = doubt(s, symbol->file_offset + at, symbol->file_offset, code, size);
 	return why ? refuse(s, ERROR_UNSAFE, why) : NULL;
 }
 
@@ -194,6 +220,7 @@ static struct error *find_function(const struct search *s, struct event_site *re
 				    s->spec->name, target_file_name(s->from),
 				    symbol.size_bytes, s->spec->offset);
 	ret->offset = symbol.file_offset + s->spec->offset;
+	ret->before = (uint32_t)s->spec->offset;
 	return check_code(s, &symbol);
 }
 
@@ -267,7 +294,7 @@ static struct error *add_usdt(const struct search *s, struct usdt_file *usdt,
 	_cleanup_(usdt_code_deinit) struct usdt_code code = {0};
 	bool is_alone = !s->options->is_shared && !s->options->has_others;
 	const char *why = usdt_file_check(usdt, place, is_alone, &code);
-	const struct event_site site = {
+	struct event_site site = {
 		.offset = place->file_offset,
 		.ref_ctr = place->semaphore,
 		.is_private = !code.is_proven,
@@ -275,9 +302,9 @@ static struct error *add_usdt(const struct search *s, struct usdt_file *usdt,
 	enum error_code kind = ERROR_UNSUPPORTED;
 
 	if (!why) {
+		site.before = (uint32_t)(site.offset - code.file_offset);
 		kind = ERROR_UNSAFE;
-		why = site_text_doubt(&s->target, &s->text, code.file_offset, code.bytes,
-				      code.size);
+		why = doubt(s, site.offset, code.file_offset, code.bytes, code.size);
 	}
 	if (why)
 		return error_create(
@@ -342,7 +369,7 @@ struct error *event_sites_find(const struct event_spec *spec, const struct proc 
 
 	search.text.names = &search.names;
 	search.target.budget = &search.budget;
-	if (!target_file_names(from, &search.names) && proc)
+	if (!target_file_names(from, &search.names) && (proc || options->others))
 		return error_create(ERROR_UNSUPPORTED,
 				    "%s: the kernel does not say which mappings are of "
 				    "this file",

@@ -60,8 +60,11 @@ struct event_site {
 	uint64_t offset;          /* file offset, bytes */
 	uint64_t ref_ctr; /* file offset of the semaphore of a USDT probe, 0: none */
 	bool is_private;  /* as in struct attach_probe: by a debug file of the target, or
-			     by  a note alone */
+			     by a note alone */
+	uint32_t before;  /* code from the beginning of the function on, bytes */
 };
+
+struct other_code;
 
 struct event_options {
 	bool is_shared;  /* as in struct allocator_options */
@@ -69,6 +72,10 @@ struct event_options {
 	/* The reader of a file's tables if no process is given (target/elf_reader.h);
 	 * NULL: this process reads them. Borrowed. */
 	struct elf_reader *elf_reader;
+	/* as in struct plan_options */
+	struct other_code *others;
+	bool (*is_probed)(void *arg, const char *path, uint64_t function, uint64_t place);
+	void *probed_arg;
 };
 
 struct event_sites {

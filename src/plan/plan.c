@@ -126,6 +126,7 @@ static const char *check_told(struct analysis *a, const struct usdt_place *told,
 	a->usdt.budget = a->on->budget;
 	why = usdt_file_check(&a->usdt, told, is_alone, &code);
 	site->is_private = !code.is_proven;
+	site->code_offset = code.file_offset;
 	return why ? why
 		   : site_text_doubt(a->on, &text, code.file_offset, code.bytes,
 				     code.size);
@@ -241,14 +242,64 @@ static struct error *analyze(struct plan_object *object, struct elf_file *file,
 	return err;
 }
 
+/* analyze(), or what the cache has for the file. */
+static struct error *find_sites(struct plan_object *object, struct elf_file *file,
+				const struct plan_options *options,
+				const struct site_target *on)
+{
+	_cleanup_(site_checks_deinit) struct site_checks checks = {0};
+	struct site_target here = *on;
+	struct error *err;
+
+	if (!options->cache)
+		return analyze(object, file, options, on);
+	if (plan_cache_find(options->cache, file, on, object))
+		return NULL;
+	here.checks = &checks;
+	err = analyze(object, file, options, &here);
+	if (!err)
+		plan_cache_add(options->cache, file, &here, object);
+	return err;
+}
+
+/* Will a function get a probe in all processes that it does not have yet? */
+static bool has_new(const struct plan_object *object, const struct plan_options *options)
+{
+	const char *path = target_file_link(object->allocator.file);
+
+	if (options->others)
+		vec_foreach (site, &object->sites)
+			if (!options->is_probed ||
+			    !options->is_probed(options->breakpoints_arg, path,
+						site->offset, site->entry_offset))
+				return true;
+	return false;
+}
+
+static struct error *find_others(const struct target_file *file,
+				 const struct plan_options *options,
+				 struct site_others *ret)
+{
+	struct file_names names;
+
+	if (!target_file_names(file, &names))
+		return error_create(ERROR_UNSUPPORTED,
+				    "%s: the kernel does not say which mappings are of "
+				    "this file",
+				    target_file_name(file));
+	ret->code = options->others;
+	return other_code_find(options->others, &names, target_file_link(file),
+			       &ret->runs);
+}
+
 static struct error *fill(struct plan_object *object, const struct plan_options *options,
 			  const struct site_target *on)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	_cleanup_(site_checks_deinit) struct site_checks checks = {0};
 	const struct target_file *from = object->allocator.file;
 	struct error *err = elf_file_open_target(from, &file);
 	struct site_target here = *on;
+	struct site_others others;
 
 	if (err)
 		return error_prefix(err, "allocator %s", object->allocator.module_path);
@@ -258,15 +309,16 @@ static struct error *fill(struct plan_object *object, const struct plan_options 
 	if (options->find_breakpoints)
 		here.breakpoints = options->find_breakpoints(options->breakpoints_arg,
 							     target_file_link(from));
-	if (!options->cache)
-		return analyze(object, file, options, &here);
-	if (plan_cache_find(options->cache, file, &here, object))
-		return NULL;
-	here.checks = &checks;
-	err = analyze(object, file, options, &here);
-	if (!err)
-		plan_cache_add(options->cache, file, &here, object);
-	return err;
+	err = find_sites(object, file, options, &here);
+	if (err || !has_new(object, options))
+		return err;
+	err = find_others(from, options, &others);
+	if (err || !others.runs->list.len)
+		return err;
+	/* Some process may have changed the code: choose again. */
+	plan_object_drop_sites(object);
+	here.others = &others;
+	return analyze(object, file, options, &here);
 }
 
 static size_t count_sites(const struct plan *plan, bool (*of)(const struct plan_site *))
@@ -539,6 +591,13 @@ struct error *plan_build_event(const struct event_spec *event, const struct proc
 	if (!err)
 		*ret = take(plan);
 	return err;
+}
+
+void plan_object_drop_sites(struct plan_object *object)
+{
+	vec_foreach (site, &object->sites)
+		return_sites_deinit(&site->returns);
+	object->sites.len = object->skipped.len = 0;
 }
 
 void plan_object_deinit(struct plan_object *object)

@@ -19,6 +19,7 @@
 #include "util/error.h"
 #include "util/vec.h"
 
+struct other_code;
 struct plan_cache;
 
 /* Offsets in one file, bytes, of the caller's breakpoints. */
@@ -62,7 +63,16 @@ struct plan_options {
 	 * is probed yet.
 	 */
 	const struct plan_breakpoints *(*find_breakpoints)(void *arg, const char *path);
-	void *breakpoints_arg;
+	/*
+	 * Does the function at this offset of the file have probes in all processes? For
+	 * events `function` is 0, and `place` the offset of the probe. NULL: nothing is
+	 * probed yet.
+	 */
+	bool (*is_probed)(void *arg, const char *path, uint64_t function, uint64_t place);
+	void *breakpoints_arg; /* of both */
+	/* The probes are for all processes: compare the code in the memory of all of
+	 * them. NULL: only in the memory of one. Borrowed. */
+	struct other_code *others;
 	/*
 	 * Why a return probe is not safe in the process `pid` (0: in all processes that
 	 * may map the file): a static string, the same pointer for the same reason.
@@ -93,6 +103,7 @@ struct plan_site {
 	/* USDT probe: file offset of its semaphore, 0: none; and its arguments. arg_reg
 	 * is then unused. */
 	uint64_t ref_ctr;
+	uint64_t code_offset; /* file offset of the code that leads to it; 0: `offset` */
 	struct usdt_arg told[USDT_ARGS];
 	bool is_private; /* of a static probe: as usdt_code.is_proven says, the process
 			    may have chosen the place */
@@ -126,7 +137,8 @@ struct plan_skip {
 	enum plan_skip_why why;
 	/* SAME and JUMP: the other function; else NULL */
 	const struct alloc_function *other;
-	const char *reason; /* REFUSED: why, static; else NULL */
+	/* REFUSED: why, static, or as long-lived as plan_options.others; else NULL */
+	const char *reason;
 };
 
 /* An allocator of a file. */
@@ -139,6 +151,9 @@ struct plan_object {
 };
 
 void plan_object_deinit(struct plan_object *object);
+
+/* Remove the sites and the skipped functions. */
+void plan_object_drop_sites(struct plan_object *object);
 
 struct plan {
 	VEC(struct plan_object) objects;

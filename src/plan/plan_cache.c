@@ -133,13 +133,6 @@ static bool copy_sites(const struct plan_object *from, struct plan_object *to)
 	return true;
 }
 
-static void drop_sites(struct plan_object *object)
-{
-	vec_foreach (site, &object->sites)
-		return_sites_deinit(&site->returns);
-	object->sites.len = object->skipped.len = 0;
-}
-
 static bool read_code(struct kept *kept, struct elf_file *file,
 		      const struct site_checks *checks)
 {
@@ -200,7 +193,7 @@ bool plan_cache_find(const struct plan_cache *cache, struct elf_file *file,
 			continue;
 		if (copy_sites(&kept->object, object))
 			return true;
-		drop_sites(object);
+		plan_object_drop_sites(object);
 	}
 	return false;
 }

@@ -51,11 +51,13 @@ static const char *judge_inside(const struct text *t, size_t at, uint8_t byte)
 						 : NULL;
 }
 
+static const char changed[] = SITE_CHANGED;
+
 /* Any breakpoint is allowed where an instruction begins. */
 static const char *judge_any(const struct text *t, size_t at, uint8_t byte)
 {
 	return byte == TRAP && insn_decode_to(t->code, t->size, at) == at ? NULL
-									  : SITE_CHANGED;
+									  : changed;
 }
 
 static const char unreadable[] = SITE_FIRST ": text in memory cannot be read";
@@ -180,6 +182,51 @@ static const char *compare(const struct text *t, const struct text_file *file,
 	return why;
 }
 
+/* --- other processes -------------------------------------------------------------- */
+
+static bool has_part(const struct text *t, const struct other_run *run)
+{
+	return run->file_offset < t->file_offset + t->size &&
+	       t->file_offset < run->file_offset + run->size;
+}
+
+/* The part of the code that the run has. */
+static const char *compare_run(const struct text *t, const struct other_run *run,
+			       judge_fn judge)
+{
+	const struct proc proc = {.pid = run->pid};
+	const struct proc_mapping mapping = {
+		.start = run->address,
+		.end = run->address + run->size,
+		.file_offset = run->file_offset,
+	};
+	struct site_target target = *t->target;
+	struct text text = *t;
+	const char *why;
+
+	target.proc = &proc;
+	target.budget = NULL; /* other_code_may_read() is the limit */
+	text.target = &target;
+	why = compare_in(&text, &mapping, judge);
+	if (why == unreadable)
+		other_code_note_unread(t->target->others->code, run->pid);
+	return why == unreadable || why == unmapped ? NULL : why;
+}
+
+/* The process that has changed the code; 0: none has. */
+static int find_changed(const struct text *t, judge_fn judge)
+{
+	const struct site_others *others = t->target->others;
+
+	if (others)
+		vec_foreach (run, &others->runs->list)
+			if (has_part(t, run) &&
+			    other_code_may_read(others->code, run->pid) &&
+			    compare_run(t, run, judge))
+				return run->pid;
+	return 0;
+}
+
 static void note(struct site_checks *checks, const struct site_range *range, bool is_same)
 {
 	vec_foreach (known, &checks->ranges)
@@ -222,9 +269,23 @@ const char *site_text_check(const struct site_target *target,
 	if (!target->unmapped)
 		why = target->proc ? compare(&text, &file, judge_inside)
 				   : SITE_FIRST ": no text in memory to compare with";
+	if (!why && find_changed(&text, judge_inside))
+		why = SITE_FIRST ": text in the memory of another process differs from "
+				 "the file";
 	if (target->checks)
 		note(target->checks, &range, !why);
 	return why;
+}
+
+/* Name the process that has changed the code: the one that was compared because of `why`,
+ * or another. */
+static const char *name_changed(const struct text *t, const char *why)
+{
+	int pid = why ? t->target->proc->pid : find_changed(t, judge_any);
+
+	return pid && (!why || why == changed)
+		       ? other_code_reason(t->target->others->code, pid)
+		       : why;
 }
 
 const char *site_text_doubt(const struct site_target *target,
@@ -245,6 +306,8 @@ const char *site_text_doubt(const struct site_target *target,
 		why = SITE_UNREADABLE;
 	if (why == too_much)
 		why = SITE_TOO_MUCH;
+	if (target->others)
+		why = name_changed(&text, why);
 	if (target->checks)
 		note(target->checks, &range, !why);
 	return why;

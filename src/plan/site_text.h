@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "target/allocator.h"
 #include "target/file_names.h"
+#include "target/other_code.h"
 #include "target/proc.h"
 
 /* Reasons for probes at a function's first instruction begin with this. */
@@ -50,6 +51,12 @@ struct return_question {
 	const char *refusal; /* static; NULL: they are safe */
 };
 
+/* The other processes that map the file, if the probes are for them, too. */
+struct site_others {
+	struct other_code *code;
+	const struct other_runs *runs; /* of the file */
+};
+
 /* The process that has the file mapped. Without a process, every probe is at a
  * function's first instruction. A place inside is trusted only if the target's memory
  * has the file's bytes or breakpoints of ours. */
@@ -63,6 +70,9 @@ struct site_target {
 	struct site_checks *checks; /* record compared ranges here; NULL: do not */
 	struct return_question *returns; /* NULL: return probes are always safe */
 	struct text_budget *budget;      /* NULL: no limit */
+	/* The probes are for all processes, so that none of these may have changed the
+	 * code. NULL: for `proc` only, or these are not known yet. */
+	const struct site_others *others;
 };
 
 /* Which mappings of a process are of the file. */
@@ -74,15 +84,19 @@ struct text_file {
 
 struct text_file site_text_file(const struct allocator *allocator);
 
-/* What site_text_doubt() returns. */
+/* What site_text_doubt() returns, if target->others is NULL. With others it names the
+ * process instead (other_code_reason()). */
 #define SITE_CHANGED    "its code in memory differs from the file"
 #define SITE_UNREADABLE "its code in memory cannot be read"
 #define SITE_TOO_MUCH                                                                    \
 	"comparing its code with the memory of the process would take too long"
 
+/* All of these reasons begin with this. */
+#define SITE_DOUBT "its code in "
+
 static inline bool site_is_doubt(const char *reason)
 {
-	return !strcmp(reason, SITE_CHANGED) || !strcmp(reason, SITE_UNREADABLE) ||
+	return !strncmp(reason, SITE_DOUBT, strlen(SITE_DOUBT)) ||
 	       !strcmp(reason, SITE_TOO_MUCH);
 }
 
@@ -91,7 +105,8 @@ static inline bool site_is_doubt(const char *reason)
  * may be. `code` holds the instructions at `file_offset` of the file; the breakpoint is
  * for the last one. In memory they must be the same wherever the target maps them, except
  * for breakpoints at the beginning of an instruction. Returns NULL for code that the
- * target does not map, and without a process.
+ * target does not map, and without a process. With target->others the code must be the
+ * same in these, too.
  */
 const char *site_text_doubt(const struct site_target *target,
 			    const struct text_file *file, uint64_t file_offset,
@@ -107,7 +122,8 @@ const char *site_refused_return(const struct site_target *target);
  * Compare `code`, the bytes at `file_offset` of the allocator's file, with the memory
  * wherever the target has mapped them. Bytes of breakpoints may differ. Returns NULL if
  * they are the same, or if no process has the file mapped yet. Otherwise returns why
- * the code cannot be trusted: a static string.
+ * the code cannot be trusted: a static string. With target->others the same holds for
+ * these.
  */
 const char *site_text_check(const struct site_target *target,
 			    const struct allocator *allocator, uint64_t file_offset,

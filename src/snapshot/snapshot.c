@@ -161,6 +161,10 @@ static const struct {
 		 "the list of a process's mappings could not be read: code that it has "
 		 "mapped since has no names, and allocators there are not traced; attach "
 		 "before it has mapped so much (a message says which process)"},
+	[LOSS_PROCESSES_UNCHECKED] =
+		{"processes_unchecked",
+		 "processes with probes could not be searched for code that they have "
+		 "changed: such a process may crash; trace single processes (-p)"},
 };
 
 const char *loss_name(enum loss loss)

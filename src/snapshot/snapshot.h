@@ -212,6 +212,8 @@ enum loss {
 	LOSS_FILES_UNTRACED,    /* mapped files that could not be read, or whose allocator
 				   could not be probed */
 	LOSS_MAPPINGS_UNREAD,   /* processes whose list of mappings could not be read */
+	LOSS_PROCESSES_UNCHECKED, /* processes whose code was not compared before probes
+				     were set in all */
 	LOSS_COUNT,
 };
 

@@ -15,6 +15,7 @@ static const struct opener {
 } openers[] = {
 	{"bpf/attach_hold.c", 1, "/proc/self/fd/N of a file that is held"},
 	{"bpf/attach_perf.c", 1, "/sys"},
+	{"bpf/attach_wide.c", 2, "/proc/self/fd/N of a file that is held"},
 	{"bpf/cache.c", 12, "its own directory, which the user may name"},
 	{"bpf/code.c", 1, "libraries that libbcc was made of"},
 	{"bpf/compiler_child.c", 2, "libbcc by its name, /"},
@@ -65,6 +66,8 @@ static const struct opener {
 	{"target/living.h", 1, "living_open() itself"},
 	{"target/named.c", 1, "/proc"},
 	{"target/open_policy.c", 7, "debug directories of the machine, /proc/PID"},
+	{"target/other_code.c", 4,
+	 "/proc, /proc/PID, /proc/self/fd/N of a file that is held"},
 	{"target/privileges.c", 2, "/proc/sys and other paths of the kernel"},
 	{"target/proc.c", 9, "/proc/PID"},
 	{"target/procfs.c", 1, "/proc/PID"},

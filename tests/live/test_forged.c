@@ -4,6 +4,8 @@
  * breakpoint comes to a wrong place, neither in them nor in others with the same file.
  */
 #include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "live/breakpoints.h"
@@ -11,18 +13,29 @@
 
 #define TIMEOUT_S 30
 
+/* How many bytes of its code the target writes over. */
+#define CHANGED_BYTES 5
+
 static struct probes *probes_before;
 
 /* The program does what its code says, and nobody has written to its variable. */
-static void check_unharmed(struct live_process *target, int changed)
+static void check_answer(struct live_process *target, int changed)
 {
 	json_t *answer = oracle_ask(target, "run");
 
 	CHECK_INT(live_int(answer, "forged"), 0x90909090);
 	CHECK_INT(live_int(answer, "changed"), changed);
 	CHECK_INT(live_int(answer, "variable"), 7);
-	CHECK_INT(breakpoints_count(live_pid(target)), changed != 1);
+	CHECK_INT(live_int(answer, "calloc"), changed);
+	CHECK_INT(live_int(answer, "realloc"), changed == 1 ? 1 : 0x90000002);
 	json_decref(answer);
+}
+
+/* The same, and there is no breakpoint in its code. */
+static void check_unharmed(struct live_process *target, int changed)
+{
+	check_answer(target, changed);
+	CHECK_INT(breakpoints_count(live_pid(target)), changed == 1 ? 0 : CHANGED_BYTES);
 }
 
 /* memtrace does not begin, and says why in one line. `pid` 0: it traces all processes. */
@@ -153,12 +166,131 @@ static void changed_code(void)
 	live_destroy(other);
 }
 
+/* Wait until the main thread has ended and another one answers. */
+static void lose_first(struct live_process *target)
+{
+	char path[64], link[8];
+
+	json_decref(oracle_ask(target, "headless"));
+	snprintf(path, sizeof(path), "/proc/%d/exe", live_pid(target));
+	for (int i = 0; i < 1000 && readlink(path, link, sizeof(link)) > 0; i++)
+		usleep(10000);
+	CHECK(readlink(path, link, sizeof(link)) < 0);
+}
+
+/* A probe in all processes does not harm one that has changed its code. */
+static void code_changed_elsewhere(void)
+{
+	static const struct {
+		const char *event, *what;
+	} places[] = {
+		{"uprobe:" FORGED_USDT_BINARY ":site_changed", "site_changed"},
+		{"uprobe:" FORGED_USDT_BINARY ":own_realloc+7", "own_realloc+7"},
+		{"usdt:" FORGED_USDT_BINARY ":forged:altered",
+		 "the USDT probe forged:altered at 0x"},
+	};
+	static const char *const scopes[] = {"--follow-forks", "--attach perf"};
+	struct live_process *changed = target_start(FORGED_USDT_BINARY),
+			    *other = target_start(FORGED_USDT_BINARY), *memtrace;
+	char options[600], why[128];
+
+	snprintf(why, sizeof(why),
+		 "its code in the memory of process %d differs from the file",
+		 live_pid(changed));
+	oracle_do(changed, "change");
+	lose_first(other);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		check_one_line(0, places[i].event, places[i].what, why);
+		check_unharmed(changed, 2);
+		for (size_t scope = 0; scope < 2; scope++) {
+			snprintf(options, sizeof(options), "%s --event %s", scopes[scope],
+				 places[i].event);
+			check_one_line(live_pid(other), options, "", why);
+			check_unharmed(changed, 2);
+		}
+	}
+	/* A place that nobody has changed is traced. */
+	snprintf(options, sizeof(options),
+		 "--follow-forks --format json --event uprobe:%s:site_forged",
+		 FORGED_USDT_BINARY);
+	memtrace = memtrace_start_plain(live_pid(other), options);
+	CHECK(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	oracle_do(other, "run");
+	check_answer(changed, 2);
+	CHECK_INT(count_events(memtrace), 1);
+	check_unharmed(changed, 2);
+	live_destroy(changed);
+	live_destroy(other);
+}
+
+/* memtrace traces the functions of the library that nobody has changed. */
+static void check_traced(struct live_process *memtrace, struct live_process *changed,
+			 struct live_process *other, int calls)
+{
+	char line[128];
+	json_t *report;
+
+	CHECK(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	snprintf(line, sizeof(line),
+		 "own_calloc cannot be traced: its code in the memory of process %d "
+		 "differs",
+		 live_pid(changed));
+	CHECK_CONTAINS(live_stderr(memtrace), line);
+	CHECK(!strstr(live_stderr(memtrace), "own_realloc"));
+	check_answer(changed, 2);
+	check_answer(other, 1);
+	live_signal(memtrace, SIGINT);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	REQUIRE(report);
+	CHECK_INT(live_int(report, "losses.functions_untraced"), 1);
+	CHECK_INT(live_int(report, "losses.processes_unchecked"), 0);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), calls);
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	check_unharmed(changed, 2);
+	check_unharmed(other, 1);
+}
+
+/* Each run calls own_malloc(), and own_realloc(), which returns no block of its own. */
+static void library_changed_elsewhere(void)
+{
+	static const char *const all[] = {
+		NULL,
+		"--format",
+		"json",
+		"--lib",
+		FORGED_USDT_BINARY,
+		"--symbols-prefix",
+		"own_",
+		NULL,
+	};
+	const char *argv[sizeof(all) / sizeof(*all)];
+	struct live_process *changed = target_start(FORGED_USDT_BINARY),
+			    *other = target_start(FORGED_USDT_BINARY);
+
+	memcpy(argv, all, sizeof(all));
+	argv[0] = memtrace_path;
+	oracle_do(changed, "change");
+	check_traced(live_start(argv), changed, other, 4);
+	check_traced(memtrace_start_plain(
+			     live_pid(other),
+			     "--follow-forks --format json --lib " FORGED_USDT_BINARY
+			     " --symbols-prefix own_"),
+		     changed, other, 2);
+	live_destroy(changed);
+	live_destroy(other);
+}
+
 int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
 	RUN(forged_usdt_notes);
 	RUN(changed_code);
+	RUN(code_changed_elsewhere);
+	/* Without sites inside, own_realloc() has a return probe. */
+	RUN_WITH_RETURN_PROBES(library_changed_elsewhere);
 	CHECK(probes_gone(probes_before));
 	probes_destroy(probes_before);
 	return check_done();

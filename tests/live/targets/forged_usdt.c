@@ -3,8 +3,10 @@
  * A program with forged USDT notes: one names a place inside an instruction, and one a
  * semaphore that is another variable. On stdin: run (calls all functions) and change
  * (writes another instruction over the first one of site_changed). Each is answered by a
- * line of JSON with what the functions returned, and the variable.
+ * line of JSON with what the functions returned, and the variable. headless: the main
+ * thread ends, another goes on.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +20,22 @@ uint16_t other_variable = 7;
 extern uint16_t counted_semaphore;
 uint16_t counted_semaphore __attribute__((section(".probes")));
 
+extern char own_blocks[64];
+char own_blocks[64];
+
 uint32_t site_forged(void);
 uint32_t site_changed(void);
+void *own_malloc(size_t size);
+void own_free(void *block);
+uintptr_t own_calloc(size_t count, size_t size);
+uintptr_t own_realloc(void *block, size_t size);
+
+#define FUNCTION(name, code)                                                             \
+	".globl " name "\n"                                                              \
+	".type " name ", @function\n" name ":\n"                                         \
+	"	.cfi_startproc\n" code "	ret\n"                                          \
+	"	.cfi_endproc\n"                                                                \
+	".size " name ", . - " name "\n"
 
 #define NOTE(at, semaphore, names)                                                       \
 	".pushsection .note.stapsdt,\"\",\"note\"\n"                                     \
@@ -50,44 +66,82 @@ __asm__(".pushsection .text\n"
 	"site_changed:\n"
 	"	.cfi_startproc\n"
 	"	mov $1, %eax\n"
+	"4:	nop\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
-	".size site_changed, . - site_changed\n"
-	".popsection\n" /* clang-format off */
+	".size site_changed, . - site_changed\n" FUNCTION(
+		"own_malloc",
+		"nop\n lea own_blocks(%rip), %rax\n nop\n") FUNCTION("own_free", "nop\n")
+		FUNCTION("own_calloc", "mov $1, %ecx\n nop\n mov %rcx, %rax\n nop\n")
+			FUNCTION("own_realloc",
+				 "xor %ecx, %ecx\n mov $1, %ecx\n nop\n mov %rcx, %rax\n "
+				 "nop\n") ".popsection\n" /* clang-format off */
 	NOTE("2b", "counted_semaphore", "\"forged\", \"right\", \"\"")
 	NOTE("3b", "0", "\"forged\", \"bare\", \"\"")
+	NOTE("4b", "0", "\"forged\", \"altered\", \"\"")
 	NOTE("site_forged + 1", "0", "\"forged\", \"inside\", \"\"")
 	NOTE("2b", "other_variable", "\"forged\", \"variable\", \"\"")
 	NOTE("site_forged + 1", "0", "\"otel_memory\", \"alloc\", \"8@%rdi 8@%rsi\"")
 	NOTE("2b", "other_variable", "\"otel_memory\", \"free\", \"8@%rdi\""));
 /* clang-format on */
 
-/* mov $1, %eax becomes mov $2, %eax. */
+/*
+ * In site_changed(), mov $1, %eax becomes mov $2, %eax, and likewise in own_calloc(). In
+ * own_realloc() mov $1, %ecx and the nop become one instruction, add $0x90000002, %ecx.
+ */
 static void change(void)
 {
 	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
 	unsigned char *to = (unsigned char *)(uintptr_t)site_changed;
+	unsigned char *first = (unsigned char *)(uintptr_t)own_calloc;
+	unsigned char *inside = (unsigned char *)(uintptr_t)own_realloc;
 	unsigned char *page = to - (uintptr_t)to % page_bytes;
 
 	if (mprotect(page, 2 * page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
 		_exit(1);
-	to[1] = 2;
+	to[1] = first[1] = 2;
+	memcpy(inside + 2, "\x81\xc1\x02\0\0\x90", 6);
 	/* The kernel puts no probes into writable code. */
 	if (mprotect(page, 2 * page_bytes, PROT_READ | PROT_EXEC))
 		_exit(1);
 }
 
-int main(void)
+static void *run(void *arg);
+
+/* The loop goes on in another thread. */
+static void go_on_without_main(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, NULL))
+		_exit(1);
+	printf("{\"ready\":%d}\n", (int)getpid());
+	pthread_exit(NULL);
+}
+
+static void *run(void *arg)
 {
 	char line[64];
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("{\"ready\":%d}\n", (int)getpid());
+	(void)arg;
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!strcmp(line, "change\n"))
 			change();
-		printf("{\"forged\":%u,\"changed\":%u,\"variable\":%u}\n", site_forged(),
-		       site_changed(), *(volatile uint16_t *)&other_variable);
+		if (!strcmp(line, "headless\n"))
+			go_on_without_main();
+		own_free(own_malloc(8));
+		printf("{\"forged\":%u,\"changed\":%u,\"variable\":%u,\"calloc\":%lu,"
+		       "\"realloc\":%lu}\n",
+		       site_forged(), site_changed(),
+		       *(volatile uint16_t *)&other_variable,
+		       (unsigned long)own_calloc(1, 8), (unsigned long)own_realloc(0, 8));
 	}
-	return 0;
+	exit(0);
+}
+
+int main(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("{\"ready\":%d}\n", (int)getpid());
+	run(NULL);
 }

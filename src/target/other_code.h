@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the processes that map a file as code, and the pages of this code that may differ
+ * from the file. A probe for more than one process sets a breakpoint in all of them. A
+ * process that has changed the code at its place would then execute the file's
+ * instruction, or an instruction that the breakpoint has cut in two.
+ *
+ * A page that a process has not written to is the page cache's, as in all other
+ * processes. /proc/PID/pagemap tells these pages from private ones
+ * (Documentation/admin-guide/mm/ pagemap.rst, bit 61). So only few pages have to be read
+ * and compared.
+ */
+#ifndef TARGET_OTHER_CODE_H
+#define TARGET_OTHER_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "target/file_names.h"
+#include "target/proc.h"
+#include "util/error.h"
+#include "util/vec.h"
+
+/* Code of one process that may differ from the file. */
+struct other_run {
+	int pid;
+	uint64_t address;     /* in the process */
+	uint64_t file_offset; /* bytes */
+	uint64_t size;        /* bytes */
+};
+
+struct other_runs {
+	VEC(struct other_run) list;
+};
+
+struct other_code;
+
+/* NULL: memory is out. */
+struct other_code *other_code_create(void);
+void other_code_destroy(struct other_code *others);
+
+/* These are the mappings of a process: the next search need not read them. */
+struct error *other_code_add(struct other_code *others, int pid,
+			     const struct proc_maps *maps)
+	__attribute__((warn_unused_result));
+
+/*
+ * Find the code of a file, with these names, that may differ from it in any process.
+ * `path` leads to the file: it may be mapped under other names, too
+ * (target/file_pages.h), which have the same inode number in overlays of one file system.
+ * The mappings of all processes are read at most once a second, and take at most a tenth
+ * of the time. A search ends after 2 s. The result is borrowed until the next call.
+ * Errors: only ERROR_NO_MEMORY.
+ */
+struct error *other_code_find(struct other_code *others, const struct file_names *file,
+			      const char *path, const struct other_runs **ret)
+	__attribute__((warn_unused_result));
+
+/* The memory of this process cannot be read. Count it, unless it has exited. */
+void other_code_note_unread(struct other_code *others, int pid);
+
+/* The memory of this process is about to be read. False: too much was read already, and
+ * the process is left out. */
+bool other_code_may_read(struct other_code *others, int pid);
+
+/* How many processes a search has left out, at most: there was no time for them, they
+ * could not be read, or they map more than any real program. Processes that we have no
+ * permission to read do not count. */
+uint64_t other_code_unread(const struct other_code *others);
+
+/* "its code in the memory of process N differs from the file". Borrowed. Valid as long as
+ * `others`, the same pointer for the same pid. */
+const char *other_code_reason(struct other_code *others, int pid);
+
+#endif

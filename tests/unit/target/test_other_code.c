@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/other_code.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define PAGES 4
+
+/* A file of PAGES pages. */
+struct file {
+	int fd;
+	char path[32];
+	size_t page;
+	struct file_names names;
+};
+
+static void file_init(struct file *file)
+{
+	char path[] = "/tmp/memtrace-other-XXXXXX";
+
+	file->fd = mkstemp(path);
+	file->page = (size_t)sysconf(_SC_PAGESIZE);
+	REQUIRE(file->fd >= 0 && !unlink(path) &&
+		!ftruncate(file->fd, (off_t)(PAGES * file->page)) &&
+		file_names_ask(file->fd, NULL, &file->names));
+	snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
+}
+
+static unsigned char *map(const struct file *file, int flags)
+{
+	unsigned char *code =
+		mmap(NULL, PAGES * file->page, PROT_READ | PROT_EXEC, flags, file->fd, 0);
+
+	REQUIRE(code != MAP_FAILED);
+	/* Have the page there, and not changed. */
+	CHECK_INT(*(volatile unsigned char *)code, 0);
+	return code;
+}
+
+static void change(const struct file *file, unsigned char *code, size_t page)
+{
+	unsigned char *at = code + page * file->page;
+
+	REQUIRE(!mprotect(at, file->page, PROT_READ | PROT_WRITE));
+	*at = 0xcc;
+	REQUIRE(!mprotect(at, file->page, PROT_READ | PROT_EXEC));
+}
+
+static const struct other_runs *find(struct other_code *others, const struct file *file)
+{
+	const struct other_runs *runs = NULL;
+
+	CHECK(!other_code_find(others, &file->names, file->path, &runs));
+	REQUIRE(runs);
+	return runs;
+}
+
+static void only_changed_pages_are_found(void)
+{
+	struct file file, none;
+	struct other_code *others = other_code_create();
+	const struct other_runs *runs;
+	unsigned char *code;
+
+	file_init(&file);
+	file_init(&none);
+	code = map(&file, MAP_PRIVATE);
+	map(&none, MAP_PRIVATE);
+	change(&file, code, 1);
+	change(&file, code, 2);
+	CHECK_INT(find(others, &none)->list.len, 0);
+	runs = find(others, &file);
+	REQUIRE(runs->list.len == 1);
+	CHECK_INT(runs->list.data[0].pid, getpid());
+	CHECK(runs->list.data[0].address == (uintptr_t)code + file.page);
+	CHECK_INT(runs->list.data[0].file_offset, file.page);
+	CHECK_INT(runs->list.data[0].size, 2 * file.page);
+	/* The same search within a second. */
+	change(&file, code, 3);
+	CHECK(find(others, &file) == runs && runs->list.data[0].size == 2 * file.page);
+	other_code_destroy(others);
+
+	others = other_code_create();
+	CHECK_INT(find(others, &file)->list.data[0].size, 3 * file.page);
+	other_code_destroy(others);
+	close(file.fd);
+	close(none.fd);
+}
+
+static void other_processes_are_found(void)
+{
+	struct file file;
+	struct other_code *others = other_code_create();
+	const struct other_runs *runs;
+	int ready[2];
+	char c;
+	pid_t child;
+
+	file_init(&file);
+	REQUIRE(!pipe(ready));
+	child = fork();
+	REQUIRE(child >= 0);
+	if (!child) {
+		change(&file, map(&file, MAP_PRIVATE), 0);
+		(void)!write(ready[1], "x", 1);
+		pause();
+		_exit(0);
+	}
+	CHECK_INT(read(ready[0], &c, 1), 1);
+	runs = find(others, &file);
+	REQUIRE(runs->list.len == 1);
+	CHECK_INT(runs->list.data[0].pid, child);
+	CHECK_INT(runs->list.data[0].size, file.page);
+	CHECK_INT(other_code_unread(others), 0);
+	/* It is there, but its memory is taken as unreadable. */
+	other_code_note_unread(others, child);
+	other_code_note_unread(others, child);
+	CHECK_INT(other_code_unread(others), 1);
+	kill(child, SIGKILL);
+	CHECK_INT(waitpid(child, NULL, 0), child);
+	other_code_note_unread(others, child);
+	CHECK_INT(other_code_unread(others), 1);
+	other_code_destroy(others);
+	close(file.fd);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void run(const char *command)
+{
+	REQUIRE(system(command) == 0);
+}
+
+static int open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+/* Two overlays with the same lower layer map the same file under other names. */
+static void files_of_a_layer_are_found(void)
+{
+	char dir[] = "/tmp/memtrace-overlays-XXXXXX";
+	struct file one = {.page = (size_t)sysconf(_SC_PAGESIZE)}, other = one;
+	struct other_code *others = other_code_create();
+	const struct other_runs *runs;
+
+	REQUIRE(mkdtemp(dir) && !unshare(CLONE_NEWNS) &&
+		!mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+		!mount("none", dir, "tmpfs", 0, NULL) && !chdir(dir));
+	run("mkdir low a aw am b bw bm && head -c 16384 /dev/zero > low/file && "
+	    "mount -t overlay -o lowerdir=low,upperdir=a,workdir=aw one am && "
+	    "mount -t overlay -o lowerdir=low,upperdir=b,workdir=bw two bm");
+	one.fd = open_file("am/file");
+	other.fd = open_file("bm/file");
+	snprintf(one.path, sizeof(one.path), "/proc/self/fd/%d", one.fd);
+	REQUIRE(file_names_ask(one.fd, NULL, &one.names) &&
+		file_names_ask(other.fd, NULL, &other.names));
+	change(&other, map(&other, MAP_PRIVATE), 1);
+	runs = find(others, &one);
+	REQUIRE(runs->list.len == 1);
+	CHECK_INT(runs->list.data[0].file_offset, one.page);
+	other_code_destroy(others);
+	close(one.fd);
+	close(other.fd);
+	run("cd / && umount -l $OLDPWD");
+	REQUIRE(!chdir("/"));
+	rmdir(dir);
+}
+
+/* The mappings that were added are not read again. */
+static void mappings_can_be_added(void)
+{
+	struct file file;
+	struct other_code *others = other_code_create();
+	struct proc_maps none = {0};
+
+	file_init(&file);
+	change(&file, map(&file, MAP_PRIVATE), 0);
+	CHECK(!other_code_add(others, getpid(), &none));
+	CHECK_INT(find(others, &file)->list.len, 0);
+	other_code_destroy(others);
+	close(file.fd);
+}
+
+/* What one process can cost is bounded. */
+static void excess_is_left_out(void)
+{
+	struct file file;
+	size_t found;
+	struct other_code *others = other_code_create();
+
+	file_init(&file);
+	for (int i = 0; i < 40; i++)
+		change(&file, map(&file, MAP_PRIVATE), 0);
+	found = find(others, &file)->list.len;
+	/* The kernel lists changed pages and others as mappings of their own. */
+	CHECK(found >= 1 && found <= 16);
+	CHECK_INT(other_code_unread(others), 1);
+	other_code_destroy(others);
+	close(file.fd);
+}
+
+static void reasons_name_the_process(void)
+{
+	struct other_code *others = other_code_create();
+	const char *one = other_code_reason(others, 17);
+
+	CHECK_STR(one, "its code in the memory of process 17 differs from the file");
+	CHECK(other_code_reason(others, 18) != one);
+	CHECK(other_code_reason(others, 17) == one);
+	other_code_destroy(others);
+}
+
+int main(void)
+{
+	RUN(only_changed_pages_are_found);
+	RUN(other_processes_are_found);
+	RUN(mappings_can_be_added);
+	if (!geteuid() && !system("grep -qw overlay /proc/filesystems"))
+		RUN(files_of_a_layer_are_found);
+	else
+		puts("not run: overlays need root and overlayfs");
+	RUN(excess_is_left_out);
+	RUN(reasons_name_the_process);
+	return check_done();
+}
