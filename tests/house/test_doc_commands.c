@@ -2,158 +2,25 @@
 /* memtrace accepts every command line that README.md and docs/ show. */
 #include "check.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <stdbool.h>
-
 #include "cli/options.h"
+#include "doc_commands.h"
 
-#define MAX_WORDS 32
-
-/* A command line as a shell splits it. */
-struct command {
-	char text[512]; /* the words, each ended by NUL */
-	char *argv[MAX_WORDS + 1];
-	int argc;
-};
-
-static unsigned command_count;
-
-/* Does the rest of the line belong to the shell: a comment, a pipe, a redirection? */
-static bool ends_command(const char *at)
+static void check_command(void *data, struct doc_command *command)
 {
-	return *at == '\0' || strchr("#|<>&;", *at);
-}
-
-/* Append the word at `at`. Returns what follows it. `$!` and `$(...)` stand for a pid. */
-static const char *take_word(struct command *command, const char *at, char **room)
-{
-	char quote = '\0', *out = *room;
-
-	command->argv[command->argc++] = out;
-	for (; *at && (quote || (!isspace((unsigned char)*at) && !strchr("|<>;", *at)));
-	     at++) {
-		if (*at == quote) {
-			quote = '\0';
-		} else if (!quote && strchr("'\"", *at)) {
-			quote = *at;
-		} else if (!quote && *at == '$') {
-			at += strcspn(at, "!)");
-			*out++ = '1';
-		} else {
-			*out++ = *at;
-		}
-	}
-	*out++ = '\0';
-	*room = out;
-	return at;
-}
-
-/* Split `line`; it is short enough for `command`. */
-static void split(struct command *command, const char *line)
-{
-	char *room = command->text;
-
-	memset(command, 0, sizeof(*command));
-	REQUIRE(strlen(line) < sizeof(command->text) - MAX_WORDS);
-	while (line += strspn(line, " \t"), !ends_command(line)) {
-		REQUIRE(command->argc < MAX_WORDS);
-		line = take_word(command, line, &room);
-	}
-	for (int i = 0; i < command->argc; i++)
-		if (!strcmp(command->argv[i], "PID"))
-			command->argv[i] = "1";
-}
-
-/* --- pages ------------------------------------------------------------------------- */
-
-static void check_command(const char *name, const char *line)
-{
-	struct command command;
 	struct options options;
-	struct error *err;
+	struct error *err = options_parse(command->argc, command->argv, &options);
 
-	split(&command, line);
-	err = options_parse(command.argc, command.argv, &options);
+	(void)data;
 	check_state.checks++;
-	command_count++;
 	if (err)
-		CHECK_FAIL("%s: \"%s\" is refused: %s", name, line, err->message);
+		CHECK_FAIL("%s: \"%s\" is refused: %s", command->page, command->line,
+			   err->message);
 	error_destroy(err);
-}
-
-/* What follows the prompt, sudo and the directory in a line of shell, if it runs
- * memtrace; else NULL. */
-static const char *memtrace_in(const char *line)
-{
-	static const char *const before[] = {"# ", "sudo ", "build/"};
-
-	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
-		if (!strncmp(line, before[i], strlen(before[i])))
-			line += strlen(before[i]);
-	/* The first line of a report also begins with the name. */
-	return !strncmp(line, "memtrace ", 9) &&
-			       strncmp(line, "memtrace report ", 16) != 0
-		       ? line
-		       : NULL;
-}
-
-/* Commands within a sentence or a table, as `memtrace -p 1234`. */
-static void check_spans(const char *name, char *line)
-{
-	char *save = NULL;
-	bool is_code = *line == '`';
-
-	for (char *span = strtok_r(line, "`", &save); span;
-	     span = strtok_r(NULL, "`", &save)) {
-		const char *command = memtrace_in(span);
-
-		if (is_code && command && command[9] == '-')
-			check_command(name, command);
-		is_code = !is_code;
-	}
-}
-
-static void check_page(const char *name)
-{
-	char path[1024], line[1024];
-	FILE *f;
-
-	snprintf(path, sizeof(path), SOURCE_DIR "/%s", name);
-	f = fopen(path, "re");
-	REQUIRE(f);
-	while (fgets(line, sizeof(line), f)) {
-		bool is_code = !strncmp(line, "    ", 4);
-		const char *command = memtrace_in(line + strspn(line, " "));
-
-		line[strcspn(line, "\n")] = '\0';
-		if (is_code && command)
-			check_command(name, command);
-		else if (!is_code)
-			check_spans(name, line);
-	}
-	fclose(f);
 }
 
 static void commands_are_accepted(void)
 {
-	DIR *dir = opendir(SOURCE_DIR "/docs");
-	struct dirent *e;
-
-	REQUIRE(dir);
-	check_page("README.md");
-	check_page("examples/README.md");
-	while ((e = readdir(dir))) {
-		const char *dot = strrchr(e->d_name, '.');
-		char name[512];
-
-		if (!dot || strcmp(dot, ".md") != 0)
-			continue;
-		snprintf(name, sizeof(name), "docs/%s", e->d_name);
-		check_page(name);
-	}
-	closedir(dir);
-	CHECK(command_count > 80);
+	CHECK(doc_commands_visit(check_command, NULL) > 80);
 }
 
 int main(void)
