@@ -16,6 +16,10 @@
 /* How many bytes of its code the target writes over. */
 #define CHANGED_BYTES 5
 
+#define FORKS_OF_LIBRARY                                                                 \
+	"--follow-forks --format json --lib " FORGED_USDT_BINARY " --symbols-prefix "    \
+	"own_"
+
 static struct probes *probes_before;
 
 /* The program does what its code says, and nobody has written to its variable. */
@@ -223,6 +227,33 @@ static void code_changed_elsewhere(void)
 	live_destroy(other);
 }
 
+/* What a process can cost is bounded. A line and the report say that it is left out. */
+static void a_process_that_is_left_out(void)
+{
+	struct live_process *excess = target_start(FORGED_USDT_BINARY),
+			    *other = target_start(FORGED_USDT_BINARY), *memtrace;
+	json_t *report;
+
+	oracle_do(excess, "copies");
+	memtrace = memtrace_start_plain(
+		live_pid(other),
+		"--follow-forks --format json --event uprobe:" FORGED_USDT_BINARY
+		":site_forged");
+	CHECK(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	CHECK_CONTAINS(live_stderr(memtrace),
+		       "1 of these could not be searched for code that they have "
+		       "changed");
+	live_signal(memtrace, SIGINT);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	REQUIRE(report);
+	CHECK_INT(live_int(report, "losses.processes_unchecked"), 1);
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(excess);
+	live_destroy(other);
+}
+
 /* memtrace traces the functions of the library that nobody has changed. */
 static void check_traced(struct live_process *memtrace, struct live_process *changed,
 			 struct live_process *other, int calls)
@@ -252,6 +283,28 @@ static void check_traced(struct live_process *memtrace, struct live_process *cha
 	check_unharmed(other, 1);
 }
 
+/* The program that a traced process executes has the same functions, and has not changed
+ * them. */
+static void check_exec(struct live_process *changed, struct live_process *other)
+{
+	struct live_process *memtrace =
+		memtrace_start_plain(live_pid(other), FORKS_OF_LIBRARY);
+	size_t before;
+
+	CHECK(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	before = breakpoints_count(live_pid(changed));
+	json_decref(oracle_ask(other, "exec"));
+	CHECK(live_wait_stderr(memtrace, " has loaded ", TIMEOUT_S));
+	CHECK_INT(breakpoints_count(live_pid(changed)), before);
+	check_answer(changed, 2);
+	check_answer(other, 1);
+	live_signal(memtrace, SIGINT);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	check_unharmed(changed, 2);
+	check_unharmed(other, 1);
+}
+
 /* Each run calls own_malloc(), and own_realloc(), which returns no block of its own. */
 static void library_changed_elsewhere(void)
 {
@@ -273,11 +326,9 @@ static void library_changed_elsewhere(void)
 	argv[0] = memtrace_path;
 	oracle_do(changed, "change");
 	check_traced(live_start(argv), changed, other, 4);
-	check_traced(memtrace_start_plain(
-			     live_pid(other),
-			     "--follow-forks --format json --lib " FORGED_USDT_BINARY
-			     " --symbols-prefix own_"),
-		     changed, other, 2);
+	check_traced(memtrace_start_plain(live_pid(other), FORKS_OF_LIBRARY), changed,
+		     other, 2);
+	check_exec(changed, other);
 	live_destroy(changed);
 	live_destroy(other);
 }
@@ -289,6 +340,7 @@ int main(void)
 	RUN(forged_usdt_notes);
 	RUN(changed_code);
 	RUN(code_changed_elsewhere);
+	RUN(a_process_that_is_left_out);
 	/* Without sites inside, own_realloc() has a return probe. */
 	RUN_WITH_RETURN_PROBES(library_changed_elsewhere);
 	CHECK(probes_gone(probes_before));

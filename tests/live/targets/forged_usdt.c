@@ -4,8 +4,10 @@
  * semaphore that is another variable. On stdin: run (calls all functions) and change
  * (writes another instruction over the first one of site_changed). Each is answered by a
  * line of JSON with what the functions returned, and the variable. headless: the main
- * thread ends, another goes on.
+ * thread ends, another goes on. copies: it maps its own file many times as code. exec: it
+ * begins anew.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -106,6 +108,19 @@ static void change(void)
 		_exit(1);
 }
 
+/* More often than memtrace looks at. */
+static void map_copies(void)
+{
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (int i = 0; i < 40; i++)
+		if (mmap(NULL, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) ==
+		    MAP_FAILED)
+			_exit(1);
+	close(file);
+}
+
 static void *run(void *arg);
 
 /* The loop goes on in another thread. */
@@ -127,6 +142,10 @@ static void *run(void *arg)
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!strcmp(line, "change\n"))
 			change();
+		if (!strcmp(line, "copies\n"))
+			map_copies();
+		if (!strcmp(line, "exec\n"))
+			execl("/proc/self/exe", "forged_usdt", (char *)NULL);
 		if (!strcmp(line, "headless\n"))
 			go_on_without_main();
 		own_free(own_malloc(8));
