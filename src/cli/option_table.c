@@ -287,7 +287,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			    "most 16 times",
 		.help = "show only stacks with a frame whose function (fn:GLOB), module "
 			"(mod:GLOB), source file (src:GLOB), or function or module (GLOB) "
-			"matches; may be given again",
+			"matches; a function also without scopes, templates and arguments; "
+			"may be given again",
 	},
 	[OPTION_EXCLUDE] = {
 		"exclude", .argument = "PATTERN", .group = GROUP_FILTER, .offline = OFFLINE_ALL,

@@ -235,6 +235,13 @@ void text_append_left_out(struct text_page *page, const struct report_section *s
 {
 	append_left_out(page, section, "left out", &section->filtered,
 			"--filter and --exclude");
+	if (page->report->near_filter && section->filtered.stack_count) {
+		_cleanup_(freep) char *names = escape_dup(page->report->near_filter);
+
+		text_append_line(page, "left out",
+				 "no stack matches --filter; the nearest names: %s",
+				 names ? names : "");
+	}
 	append_left_out(page, section, "left out", &section->skipped,
 			"--skip-size and --skip-count");
 	append_left_out(page, section, "suppressed", &section->suppressed,

@@ -66,4 +66,7 @@ struct error *report_singles_build(struct builder *b, struct report_section *sec
 /* Fill report->threads. */
 struct error *report_threads_build(struct builder *b) __attribute__((warn_unused_result));
 
+/* Set report->near_filter. */
+struct error *filter_hint_build(struct builder *b) __attribute__((warn_unused_result));
+
 #endif

@@ -76,7 +76,11 @@ struct error *report_filter_add(struct report_filter *filter, enum filter_use us
 	struct filter_pattern pattern;
 	struct error *err = filter_pattern_init(text, &pattern);
 
-	return err ? err : push(filter, use, &pattern);
+	if (err)
+		return err;
+	/* Patterns that hide frames know the whole names. */
+	pattern.by_short_name = use == FILTER_KEEP || use == FILTER_EXCLUDE;
+	return push(filter, use, &pattern);
 }
 
 struct error *report_filter_add_template(struct report_filter *filter, const char *text)
@@ -94,6 +98,13 @@ struct error *report_filter_hide_noise(struct report_filter *filter)
 	for (size_t i = 0; !err && report_filter_noise[i]; i++)
 		err = report_filter_add(filter, FILTER_HIDE, report_filter_noise[i]);
 	return err;
+}
+
+const char *report_filter_kept(const struct report_filter *filter, size_t index)
+{
+	return index < filter->patterns[FILTER_KEEP].len
+		       ? filter->patterns[FILTER_KEEP].data[index].glob
+		       : NULL;
 }
 
 bool report_filter_keeps_all(const struct report_filter *filter)

@@ -60,6 +60,10 @@ struct error *report_filter_hide_noise(struct report_filter *filter)
 	__attribute__((warn_unused_result));
 extern const char *const report_filter_noise[];
 
+/* The glob of a pattern of FILTER_KEEP, in the order of report_filter_add(). NULL: there
+ * are not so many. */
+const char *report_filter_kept(const struct report_filter *filter, size_t index);
+
 /* True if the filter shows all stacks, so that none has to be compared. */
 bool report_filter_keeps_all(const struct report_filter *filter);
 

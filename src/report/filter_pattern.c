@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/short_name.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/glob.h"
 #include "util/path.h"
+
+/* Scopes of a name that are left out one after the other. More are no names of people. */
+#define SCOPES_MAX 64
 
 static const struct {
 	const char *prefix;
@@ -92,11 +96,34 @@ static bool matches_path(const char *glob, const char *path)
 	return path && (glob_match(glob, path) || glob_match(glob, path_base_name(path)));
 }
 
+static bool matches_short_name(const char *glob, const char *symbol)
+{
+	_cleanup_(strbuf_deinit) struct strbuf name = {0};
+	const char *at;
+
+	short_name_append(&name, symbol);
+	at = strbuf_text(&name);
+	for (unsigned scopes = 0; scopes < SCOPES_MAX; scopes++) {
+		if (glob_match(glob, at))
+			return true;
+		at = strstr(at, "::");
+		if (!at)
+			return false;
+		at += strlen("::");
+	}
+	return false;
+}
+
+static bool matches_function(const struct filter_pattern *p, const char *symbol)
+{
+	return symbol && (glob_match(p->glob, symbol) ||
+			  (p->by_short_name && matches_short_name(p->glob, symbol)));
+}
+
 bool filter_pattern_matches(const struct filter_pattern *p,
 			    const struct report_frame *frame)
 {
-	return ((p->places & FILTER_FUNCTION) && frame->symbol &&
-		glob_match(p->glob, frame->symbol)) ||
+	return ((p->places & FILTER_FUNCTION) && matches_function(p, frame->symbol)) ||
 	       ((p->places & FILTER_MODULE) && matches_path(p->glob, frame->module)) ||
 	       ((p->places & FILTER_SOURCE) && matches_path(p->glob, frame->file));
 }

@@ -15,6 +15,10 @@ enum filter_place {
 struct filter_pattern {
 	unsigned places; /* set of enum filter_place; one match is enough */
 	char *glob;
+	/* The name of a function also matches by its short form (report/short_name.h) and
+	 * without leading scopes: "add", "Shop::add" and "acme::Shop::add" all match
+	 * "void acme::Shop::add<int>(int)". */
+	bool by_short_name;
 };
 
 /* Parse "fn:GLOB" and the like (report/filter.h). ERROR_USAGE says what is wrong. */

@@ -173,6 +173,16 @@ static size_t find_addresses(const struct snapshot *snap,
 	return stack->depth;
 }
 
+void frame_namer_visit(const struct frame_namer *n,
+		       void (*visit)(void *data, const struct report_frame *frame),
+		       void *data)
+{
+	for (size_t i = 0; i <= n->snap->processes.len; i++)
+		vec_foreach (group, &n->processes[i].groups)
+			for (uint32_t k = 0; k < group->count; k++)
+				visit(data, &group->frames[k]);
+}
+
 struct error *frame_namer_match(struct frame_namer *n, uint32_t index, unsigned *ret)
 {
 	const struct snapshot_stack *stack;

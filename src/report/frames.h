@@ -45,6 +45,11 @@ void frame_namer_deinit(struct frame_namer *namer);
 struct error *frame_namer_fill(struct frame_namer *namer, struct report_row *row)
 	__attribute__((warn_unused_result));
 
+/* Call `visit` for each frame that has been named so far. */
+void frame_namer_visit(const struct frame_namer *namer,
+		       void (*visit)(void *data, const struct report_frame *frame),
+		       void *data);
+
 /* Which patterns of the filter do the frames of a stack match? *ret is a set of enum
  * filter_match over all frames; 0 without a stack or filter. */
 struct error *frame_namer_match(struct frame_namer *namer, uint32_t stack, unsigned *ret)

@@ -220,6 +220,8 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	for (size_t i = 0; !err && i < class_count; i++)
 		err = build_section(&b, classes[i]);
 	if (!err)
+		err = filter_hint_build(&b);
+	if (!err)
 		err = report_threads_build(&b);
 	if (!err && !traffic_history_reserve(&history->traffic, snap))
 		err = error_no_memory();

@@ -32,7 +32,9 @@ static void places(void)
 
 	CHECK(matches("Cache::*", frame));
 	CHECK(matches("fn:Cache::insert(*", frame));
-	CHECK(!matches("fn:insert*", frame));
+	CHECK(matches("fn:insert*", frame));
+	CHECK(matches("insert", frame));
+	CHECK(!matches("fn:nsert*", frame));
 	CHECK(!matches("fn:libcache*", frame));
 	CHECK(matches("libcache.so.2", frame));
 	CHECK(matches("mod:*/lib/libcache*", frame));
@@ -44,6 +46,26 @@ static void places(void)
 	CHECK(matches("*", frame_of(NULL, "/x", NULL)));
 	/* Two colons are part of a C++ name. */
 	CHECK(matches("std::*", frame_of("std::sort", NULL, NULL)));
+}
+
+/* Names as people write them, without arguments, namespaces and templates. */
+static void short_names(void)
+{
+	struct report_frame frame = frame_of(
+		"void acme::Shop::make_order<int, Map<int, X> >(int) const", NULL, NULL);
+	struct report_filter *filter = report_filter_create();
+
+	CHECK(matches("make_order", frame));
+	CHECK(matches("Shop::make_order", frame));
+	CHECK(matches("acme::Shop::make_order", frame));
+	CHECK(matches("fn:Shop::*", frame));
+	CHECK(!matches("order", frame));
+	CHECK(!matches("hop::make_order", frame));
+	CHECK(!matches("X", frame));
+	/* Frames are hidden by whole names alone. */
+	REQUIRE(filter && !report_filter_add(filter, FILTER_HIDE, "make_order"));
+	CHECK(!report_filter_match(filter, &frame));
+	report_filter_destroy(filter);
 }
 
 static void check_refused(const char *pattern, const char *why)
@@ -280,6 +302,36 @@ static void reports(void)
 	report_destroy(report);
 }
 
+/* A pattern that nothing matches: which names are near. */
+static void hints(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	_cleanup_(report_filter_destroyp) struct report_filter *filter =
+		report_filter_create();
+	struct report_options options = {.filter = filter};
+	struct report *report;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_report(&f);
+	REQUIRE(filter && !report_filter_add(filter, FILTER_KEEP, "fn:zzzzzz"));
+	report = build(&f, &options);
+	CHECK_INT(report->sections[0].stack_count, 0);
+	CHECK(!report->near_filter);
+	report_destroy(report);
+	REQUIRE(!report_filter_add(filter, FILTER_KEEP, "mian_loop*"));
+	REQUIRE(!report_filter_add(filter, FILTER_KEEP, "insret"));
+	report = build(&f, &options);
+	CHECK_INT(report->sections[0].stack_count, 0);
+	CHECK_STR(report->near_filter, "main_loop, insert");
+	report_destroy(report);
+	/* Something is shown. */
+	REQUIRE(!report_filter_add(filter, FILTER_KEEP, "insert"));
+	report = build(&f, &options);
+	CHECK(report->sections[0].stack_count && !report->near_filter);
+	report_destroy(report);
+}
+
 static void skips(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -346,11 +398,13 @@ static void hides(void)
 int main(void)
 {
 	RUN(places);
+	RUN(short_names);
 	RUN(refuses);
 	RUN(suppressions);
 	RUN(refuses_files);
 	RUN(noise);
 	RUN(reports);
+	RUN(hints);
 	RUN(skips);
 	RUN(hides);
 	return check_done();
