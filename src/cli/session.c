@@ -708,6 +708,7 @@ static struct error *trace(struct session *s)
 			   o->duration_ns);
 	if (o->command)
 		waiter_pass_to(&s->waiter, s->spawn.pid);
+	tracees_read_events(&s->tracees);
 	if (!err)
 		err = spawn_release(&s->spawn);
 	return err ? err : report_until_end(s);

@@ -79,6 +79,8 @@ struct tracees {
 				      not traced */
 	bool said_unread;
 	bool said_unchecked;
+	bool has_lost_events; /* the kernel's events about processes, at any time */
+	bool said_lost_events;
 	bool said_no_room;
 	bool said_wide;
 	bool look_soon; /* call tracees_look() again at once: an exec or thread exit is
@@ -119,6 +121,10 @@ struct error *tracees_start(struct tracees *tracees, struct tracer *tracer,
 
 /* Print why a process is not traced, and free the error. NULL does nothing. */
 void tracees_say_left_out(struct error *err);
+
+/* Read the kernel's events about processes, of which a long start may have lost some.
+ * Call this before a command starts: the events about it then have room. */
+void tracees_read_events(struct tracees *tracees);
 
 /* Follow what the processes have done. Does not block. Call it when epoll_fd is readable,
  * every tracees_look_ms() milliseconds, and before a report. An error ends the run. */

@@ -259,6 +259,7 @@ static void on_event(void *arg, const struct watch_event *event)
 			t->first_ended_ns = clock_now_ns();
 		break;
 	case WATCH_LOST:
+		ts->has_lost_events = true;
 		vec_foreach (each, &ts->list) {
 			(*each)->maps_changed = (*each)->wants_plan = true;
 			(*each)->check_image = true;
@@ -271,6 +272,26 @@ static void on_event(void *arg, const struct watch_event *event)
 	}
 }
 
+/* Print once that code of processes that have exited may have no names. */
+static void say_lost_events(struct tracees *ts)
+{
+	if (!ts->has_lost_events || ts->said_lost_events || ts->options->quiet)
+		return;
+	ts->said_lost_events = true;
+	fputs("memtrace: processes start faster than memtrace can follow, and reports of "
+	      "the "
+	      "kernel about them were lost: code of processes that have exited since may "
+	      "have no names\n",
+	      stderr);
+}
+
+void tracees_read_events(struct tracees *ts)
+{
+	if (ts->watch)
+		watch_read(ts->watch, on_event, ts);
+	ts->has_lost_events = false;
+}
+
 /* The process has exited: keep what the kernel reported about its code. */
 static void note_told(struct tracees *ts, struct tracee *t)
 {
@@ -281,6 +302,8 @@ static void note_told(struct tracees *ts, struct tracee *t)
 	/* The process may have started and exited since the last read. */
 	watch_read(ts->watch, on_event, ts);
 	code = told_codes_get(ts->told, t->pid);
+	if (!code)
+		say_lost_events(ts);
 
 	/* Or the pid belongs to another process by now. */
 	if (code && t->is_traced &&

@@ -16,8 +16,11 @@
 #include "util/clock.h"
 #include "util/vec.h"
 
-/* Data pages of each ring, a power of two. */
-#define RING_PAGES 16
+/* Data pages of each ring, powers of two: as many as the total allows, which many
+ * processors share. A program that starts takes some 0.5 KiB. */
+#define RING_PAGES_MIN 16u
+#define RING_PAGES_MAX 128u
+#define ALL_PAGES_MAX  2048u
 
 /* Bound on a record: a path and the fields before it. */
 #define RECORD_MAX 8192
@@ -34,7 +37,7 @@ struct kept_event {
 
 struct watch {
 	int epoll_fd;
-	size_t page_bytes;
+	size_t page_bytes, ring_pages;
 	VEC(struct ring) rings;
 	VEC(struct kept_event) kept; /* read, but not yet passed to the callback */
 	uint64_t read_count;
@@ -45,7 +48,21 @@ DEFINE_CLEANUP(struct watch *, watch_destroy);
 
 static size_t ring_bytes(const struct watch *w)
 {
-	return w->page_bytes * RING_PAGES;
+	return w->page_bytes * w->ring_pages;
+}
+
+/* Map the ring. The first ring takes fewer pages where the kernel allows no more
+ * (perf_event_mlock_kb in Documentation/admin-guide/sysctl/kernel.rst). */
+static void *map_ring(struct watch *w, int fd)
+{
+	void *page;
+
+	do
+		page = mmap(NULL, w->page_bytes + ring_bytes(w), PROT_READ | PROT_WRITE,
+			    MAP_SHARED, fd, 0);
+	while (page == MAP_FAILED && !w->rings.len && w->ring_pages > RING_PAGES_MIN &&
+	       (w->ring_pages /= 2));
+	return page;
 }
 
 /* Open a ring for all processes on processor `cpu`, or (-1) for the calling thread on
@@ -82,8 +99,7 @@ static struct error *open_ring(struct watch *w, int cpu)
 			errno,
 			"cannot receive process events of CPU %d (CAP_PERFMON is needed)",
 			cpu);
-	ring.page = mmap(NULL, w->page_bytes + ring_bytes(w), PROT_READ | PROT_WRITE,
-			 MAP_SHARED, ring.fd, 0);
+	ring.page = map_ring(w, ring.fd);
 	if (ring.page == MAP_FAILED || !vec_push(&w->rings, ring)) {
 		int err = errno;
 
@@ -98,14 +114,25 @@ static struct error *open_ring(struct watch *w, int cpu)
 	return NULL;
 }
 
-/* Create a watch without rings. */
-static struct error *create(struct watch **ret)
+/* The number of data pages of each of `count` rings. */
+static size_t pages_of(size_t count)
+{
+	size_t pages = RING_PAGES_MAX;
+
+	while (pages > RING_PAGES_MIN && pages * count > ALL_PAGES_MAX)
+		pages /= 2;
+	return pages;
+}
+
+/* Create a watch without rings, of which there will be `count`. */
+static struct error *create(size_t count, struct watch **ret)
 {
 	_cleanup_(watch_destroyp) struct watch *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return error_no_memory();
 	w->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	w->ring_pages = pages_of(count);
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
@@ -116,7 +143,7 @@ static struct error *create(struct watch **ret)
 struct error *watch_create_own(struct watch **ret)
 {
 	_cleanup_(watch_destroyp) struct watch *w = NULL;
-	struct error *err = create(&w);
+	struct error *err = create(1, &w);
 
 	if (!err)
 		err = open_ring(w, -1);
@@ -129,7 +156,7 @@ struct error *watch_create(struct watch **ret)
 {
 	_cleanup_(watch_destroyp) struct watch *w = NULL;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	struct error *err = create(&w);
+	struct error *err = create(cpus > 0 ? (size_t)cpus : 1, &w);
 
 	for (int cpu = 0; cpu < cpus && !err; cpu++) {
 		err = open_ring(w, cpu);

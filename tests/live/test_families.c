@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Call paths that many processes share: each is one stack and one row, with symbols. */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -99,6 +100,31 @@ static void children_that_load_a_library(void)
 	check_row(report, "site_child", 200, 3 * 200, 3 * 200 * 40);
 	CHECK_INT(live_int(report, "losses.stacks_full"), 0);
 	check_books_but(report, "walks_lost");
+	json_decref(report);
+	family_finish(target);
+	json_decref(memtrace_end(memtrace, 0));
+	live_destroy(target);
+}
+
+/* So many processes start that the kernel cannot report all of them. The blocks of each
+ * are counted, and a line says why code has no names. */
+static void more_processes_than_memtrace_can_follow(void)
+{
+	struct live_process *target = family_start(NULL);
+	struct live_process *memtrace =
+		memtrace_by_path("--follow-forks --pid %d", (int)live_pid(target));
+	json_t *report;
+
+	memtrace_await(memtrace);
+	live_signal(memtrace, SIGSTOP);
+	oracle_do(target, "children 20");
+	REQUIRE(!system("for i in $(seq 4000); do /bin/true; done"));
+	live_signal(memtrace, SIGCONT);
+	report = memtrace_report(memtrace);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 20 * 3);
+	CHECK_INT(live_count(live_stderr(memtrace), "reports of the kernel about them "
+						    "were lost"),
+		  1);
 	json_decref(report);
 	family_finish(target);
 	json_decref(memtrace_end(memtrace, 0));
@@ -285,6 +311,7 @@ int main(void)
 	probes_before = probes_find();
 	RUN(children_of_a_server);
 	RUN(children_that_load_a_library);
+	RUN(more_processes_than_memtrace_can_follow);
 	RUN(runs_of_a_program);
 	RUN(runs_that_nobody_has_seen);
 	RUN(runs_of_a_program_that_is_deleted);
