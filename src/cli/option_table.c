@@ -93,6 +93,12 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"the process has mapped); without a process: trace every process "
 			"that maps it",
 	},
+	[OPTION_ALL] = {
+		"all", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(all),
+		.help = "trace every process of the machine, with --growth, --event or "
+			"--lib of the C library; --lib of another file alone traces "
+			"every process that maps it",
+	},
 	[OPTION_SYMBOLS_PREFIX] = {
 		"symbols-prefix", .argument = "PREFIX", .group = GROUP_TARGET,
 		.kind = KIND_PATH, FIELD(symbols_prefix),

@@ -64,6 +64,7 @@ struct options {
 	int pids[OPTIONS_MAX_PIDS]; /* --pid, without duplicates; pid_count entries */
 	size_t pid_count;
 	bool follow_forks;       /* --follow-forks */
+	bool all;                /* --all; then no process or command */
 	bool group_by_process;   /* true: --group-by process; false: path */
 	char *const *command;    /* after "--": argv of the program to start, ended by
 				    NULL; with --program alone: program_argv; NULL: no

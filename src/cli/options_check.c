@@ -9,6 +9,8 @@
 #include "render/views.h"
 #include "report/filter.h"
 #include "util/cleanup.h"
+#include "util/glob.h"
+#include "util/path.h"
 
 /* The options that name an output file. */
 static const enum option_id file_ids[] = {
@@ -173,6 +175,41 @@ static struct error *check_offline(const struct options_given *given)
 	return NULL;
 }
 
+/* Are probes set in all processes? */
+static bool is_wide(const struct options *options)
+{
+	return !options->pid_count && !options->command && !options->kernel &&
+	       !options->dry_run &&
+	       (options->library || options->event || options->growth);
+}
+
+/* The C library is in every process, an allocator of its own in few. */
+static bool touches_all(const struct options *options)
+{
+	static const char *const names[] = {"libc.so*", "libc-2.*", "libc.musl*",
+					    "ld-musl*"};
+
+	if (options->event || options->growth)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (glob_match(names[i], path_base_name(options->library)))
+			return true;
+	return false;
+}
+
+static struct error *check_all(const struct options *options)
+{
+	if (options->pid_count || options->command)
+		return option_error("--all does not work with a process or a command: it "
+				    "traces every process");
+	if (!is_wide(options))
+		return option_error("--all needs --growth, --event or --lib FILE");
+	if (options->follow_forks)
+		return option_error("--follow-forks does not work with --all, which "
+				    "traces every process anyway");
+	return NULL;
+}
+
 /* Check the options that choose what to trace. */
 static struct error *check_target(const struct options_given *given)
 {
@@ -192,6 +229,14 @@ static struct error *check_target(const struct options_given *given)
 		return option_error("--pid does not work with a command after '--': one "
 				    "names a process that runs already, the other starts "
 				    "one");
+	if (options->all)
+		return check_all(options);
+	if (is_wide(options) && touches_all(options))
+		return option_error("%s traces every process of the machine: add --all "
+				    "if that is meant, or -p PID",
+				    options->growth  ? "--growth without a process"
+				    : options->event ? "--event without a process"
+						     : "--lib of the C library");
 	if (options->follow_forks && !options->pid_count && !options->command)
 		return option_error("--follow-forks needs --pid or a command; %s alone "
 				    "traces every process anyway",
@@ -268,14 +313,23 @@ static struct error *check_with_kernel(const struct options_given *given)
 static struct error *check_kernel(const struct options_given *given)
 {
 	static const enum option_id others[] = {
-		OPTION_LIB,           OPTION_SYMBOLS_PREFIX,
-		OPTION_FUNCTION,      OPTION_MAPPINGS,
-		OPTION_EVENT,         OPTION_GROWTH,
-		OPTION_FOLLOW_FORKS,  OPTION_SAMPLE_BYTES,
-		OPTION_TRAFFIC,       OPTION_UNWIND,
-		OPTION_MAX_THREADS,   OPTION_TEMPORARY_THRESHOLD,
-		OPTION_OTEL_MEMORY,   OPTION_NO_RETURN_PROBES,
-		OPTION_MAX_PROCESSES, OPTION_UNWIND_CPU,
+		OPTION_LIB,
+		OPTION_ALL,
+		OPTION_SYMBOLS_PREFIX,
+		OPTION_FUNCTION,
+		OPTION_MAPPINGS,
+		OPTION_EVENT,
+		OPTION_GROWTH,
+		OPTION_FOLLOW_FORKS,
+		OPTION_SAMPLE_BYTES,
+		OPTION_TRAFFIC,
+		OPTION_UNWIND,
+		OPTION_MAX_THREADS,
+		OPTION_TEMPORARY_THRESHOLD,
+		OPTION_OTEL_MEMORY,
+		OPTION_NO_RETURN_PROBES,
+		OPTION_MAX_PROCESSES,
+		OPTION_UNWIND_CPU,
 		OPTION_UNWIND_MEMORY,
 	};
 	struct options *options = given->options;

@@ -33,6 +33,7 @@
 #include "snapshot/join.h"
 #include "snapshot/merge.h"
 #include "confined/shed.h"
+#include "target/named.h"
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
@@ -414,8 +415,10 @@ static void say_tracing(const struct session *s)
 				"present: %s%s\n",
 				count, strbuf_text(&objects), end);
 		} else if (all) {
-			fprintf(stderr, "memtrace: tracing every process: %s%s\n",
-				strbuf_text(&objects), end);
+			fprintf(stderr,
+				"memtrace: tracing every process, %zu at present: "
+				"%s%s\n",
+				named_count(), strbuf_text(&objects), end);
 		} else {
 			const struct tracee *t = s->tracees.list.data[i];
 			_cleanup_(freep) char *command = escape_dup(t->command);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds processes by name. */
+/* Finds processes by name, and counts them. */
 #ifndef TARGET_NAMED_H
 #define TARGET_NAMED_H
 
@@ -12,5 +12,8 @@
  * /proc cannot be listed.
  */
 size_t named_find(const char *name, int ret[], size_t max);
+
+/* How many processes there are; 0 if /proc cannot be listed. */
+size_t named_count(void);
 
 #endif

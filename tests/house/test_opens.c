@@ -64,7 +64,7 @@ static const struct opener {
 	{"target/linker.c", 1, "/proc/PID"},
 	{"target/living.c", 5, "/proc/PID"},
 	{"target/living.h", 1, "living_open() itself"},
-	{"target/named.c", 1, "/proc"},
+	{"target/named.c", 2, "/proc"},
 	{"target/open_policy.c", 7, "debug directories of the machine, /proc/PID"},
 	{"target/other_code.c", 4,
 	 "/proc, /proc/PID, /proc/self/fd/N of a file that is held"},

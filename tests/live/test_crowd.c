@@ -83,7 +83,7 @@ static void the_c_library_of_many_processes(void)
 
 	oracle_do(loader, "fork - %d", crowd);
 	begin_s = live_now_s();
-	memtrace = memtrace_with("--lib libc.so.6 --top 10");
+	memtrace = memtrace_with("--all --lib libc.so.6 --top 10");
 	REQUIRE(live_wait_stderr(memtrace, "9 functions of libc.so.6; Ctrl-C ends", 300));
 	printf("     %d processes are traced after %.1f s\n", crowd,
 	       live_now_s() - begin_s);

@@ -410,6 +410,7 @@ static void everybody(void)
 				    "0",
 				    "--event",
 				    "tracepoint:syscalls:sys_enter_getppid",
+				    "--all",
 				    NULL};
 	struct live_process *memtrace = live_start(argv);
 	struct live_process *other = target_start(EVENTS_BINARY);
@@ -417,7 +418,7 @@ static void everybody(void)
 	json_t *report, *process;
 	size_t i;
 
-	REQUIRE(live_wait_stderr(memtrace, "tracing every process: counting", TIMEOUT_S));
+	REQUIRE(live_wait_stderr(memtrace, " at present: counting", TIMEOUT_S));
 	oracle_do(target, "syscalls 100");
 	oracle_do(other, "syscalls 50");
 	live_signal(memtrace, SIGINT);
@@ -446,7 +447,7 @@ static void our_child(void)
 	const char *const argv[] = {memtrace_path, "--no-cache",
 				    "--format",    "json",
 				    "--event",     "tracepoint:sched:sched_process_exit",
-				    NULL};
+				    "--all",       NULL};
 	struct live_process *memtrace = live_start(argv);
 	json_t *report, *process;
 	size_t i;

@@ -183,7 +183,7 @@ static void never_itself(void)
 	struct live_process *target = family_start(NULL), *memtrace;
 	json_t *report;
 
-	memtrace = memtrace_with("--lib libc.so.6 --sample-every 1");
+	memtrace = memtrace_with("--all --lib libc.so.6 --sample-every 1");
 	memtrace_await(memtrace);
 	oracle_do(target, "keep 25 48");
 	json_decref(memtrace_report(memtrace));

@@ -53,7 +53,8 @@ static void check_one_line(pid_t pid, const char *options, const char *what,
 	if (pid) {
 		memtrace = memtrace_start_plain(pid, options);
 	} else {
-		const char *const argv[] = {memtrace_path, "--event", options, NULL};
+		const char *const argv[] = {memtrace_path, "--all", "--event", options,
+					    NULL};
 
 		memtrace = live_start(argv);
 	}

@@ -43,10 +43,10 @@ static void one_line(void)
 		"--kernel",
 		"--kernel --attach perf",
 		"--kernel -p PID",
-		"--event profile:hz:99",
-		"--event software:page-faults:1 --kernel-stacks",
-		"--event tracepoint:syscalls:sys_enter_mmap",
-		"--event kprobe:do_exit",
+		"--all --event profile:hz:99",
+		"--all --event software:page-faults:1 --kernel-stacks",
+		"--all --event tracepoint:syscalls:sys_enter_mmap",
+		"--all --event kprobe:do_exit",
 	};
 
 	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {

@@ -363,7 +363,7 @@ static void syscall_user_dispatch_after_the_attach(void)
  * processes. */
 static void syscall_user_dispatch_elsewhere(void)
 {
-	const char *const argv[] = {memtrace_path, "--event",
+	const char *const argv[] = {memtrace_path, "--all", "--event",
 				    "uretprobe:" HALF_CONFINED_BINARY ":work", NULL};
 	struct live_process *other = start_target(false), *target = start_target(false);
 	bool passes = trampoline_test_dispatch() == TRAMPOLINE_PASSES;
@@ -418,9 +418,10 @@ static void refused_for_all(void)
 	check_one_line(
 		start_untested("-p PIDS --follow-forks " EVENT, live_pid(target), 0),
 		"all processes that map the file", UNTESTED);
-	check_one_line(
-		start_untested("--event uretprobe:" HALF_CONFINED_BINARY ":work", 1, 0),
-		"all processes that map the file", UNTESTED);
+	check_one_line(start_untested("--all --event uretprobe:" HALF_CONFINED_BINARY
+				      ":work",
+				      1, 0),
+		       "all processes that map the file", UNTESTED);
 	check_alive(target);
 	live_destroy(target);
 	CHECK(probes_gone(probes_before));

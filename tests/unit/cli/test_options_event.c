@@ -24,9 +24,13 @@ static void of_all(void)
 {
 	struct options options;
 
-	REQUIRE(!parse_list(ARGV("--event=profile:hz:99"), &options));
+	REQUIRE(!parse_list(ARGV("--all", "--event=profile:hz:99"), &options));
 	CHECK_INT(options.pid_count, 0);
-	REQUIRE(!parse_list(ARGV("--growth"), &options));
+	REQUIRE(!parse_list(ARGV("--growth", "--all"), &options));
+	CHECK(options.all);
+	/* A dry run touches none. */
+	REQUIRE(!parse_list(ARGV("--growth", "--dry-run"), &options));
+	REQUIRE(!parse_list(ARGV("--all", "--lib=/lib/libc.so.6"), &options));
 }
 
 /* --otel-memory: blocks that the program reports, without probes on functions. */
