@@ -173,6 +173,19 @@ static int64_t write_comment(struct pprof_builder *b)
 	return pprof_write_string(b, strbuf_text(&text));
 }
 
+/*
+ * Functions that allocate for others, as an expression of RE2. pprof matches it with
+ * whole names without parameters, and leaves out these frames and all that they call
+ * (Profile.RemoveUninteresting() of github.com/google/pprof/profile). So the caller has
+ * the bytes.
+ */
+static const char drop_frames[] =
+	"operator new(\\[\\])?|"
+	"std::allocator<.*|std::allocator_traits<.*|std::__new_allocator<.*|"
+	"__gnu_cxx::new_allocator<.*|std::_Vector_base<.*::_M_allocate.*|"
+	"__rust_alloc.*|__rdl_alloc.*|alloc::alloc::.*|<alloc::alloc::Global.*|"
+	"alloc::raw_vec::.*";
+
 static void write_head(struct pprof_builder *b)
 {
 	const struct report *report = b->report;
@@ -184,6 +197,8 @@ static void write_head(struct pprof_builder *b)
 	comment = write_comment(b);
 	part.n_comment = 1;
 	part.comment = &comment;
+	if (!report->snapshot->event)
+		part.drop_frames = pprof_write_string(b, drop_frames);
 	part.time_nanos = clamp(report->snapshot->wall_ns);
 	part.duration_nanos = clamp(report->elapsed_ns);
 	write_value_types(b, &part);

@@ -232,6 +232,44 @@ static void traffic_is_ours(void)
 	}
 }
 
+/* Functions that allocate for others are not shown: their callers have the bytes. */
+static void callers_of_allocators(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(fixture_deinit) struct fixture f;
+	static const char *const names[] = {
+		"operator new(unsigned long)",
+		"std::__new_allocator<int>::allocate(unsigned long, void const*)",
+		"std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned "
+		"long)",
+		"alloc::raw_vec::RawVec<T,A>::grow_one",
+	};
+	uint64_t user, made, leaves[4];
+
+	fixture_init(&f);
+	user = fixture_symbol(&f, "Shop::add(int)", "/srv/shop");
+	/* Not an operator new. */
+	made = fixture_symbol(&f, "operator_new_order", "/srv/shop");
+	for (size_t i = 0; i < 4; i++)
+		leaves[i] = fixture_symbol(&f, names[i], "/usr/lib/libstdc++.so.6");
+	fixture_block(&f, BLOCK_HEAP, 1000, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaves[0], leaves[1],
+				    leaves[2], user));
+	fixture_block(&f, BLOCK_HEAP, 300, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaves[3], user));
+	fixture_block(&f, BLOCK_HEAP, 20, 1, FIXTURE_STACK(&f, STACK_END_COMPLETE, made));
+	fixture_report(&f);
+	readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+	_cleanup_(freep) char *top = pprof("-top", temp_dir_path(&dir, "a.pb.gz"));
+
+	CHECK_CONTAINS(top, "Shop::add");
+	CHECK_CONTAINS(top, "operator_new_order");
+	CHECK(!strstr(top, "operator new"));
+	CHECK(!strstr(top, "raw_vec"));
+	CHECK_CONTAINS(top, "1300B 98.48% 98.48%");
+}
+
 /* Inlined functions are separate frames in pprof, too, and have lines. */
 static void lines_and_inlined_functions(void)
 {
@@ -350,6 +388,7 @@ int main(void)
 	RUN(mappings_and_processes);
 	RUN(sampled_numbers_are_scaled);
 	RUN(traffic_is_ours);
+	RUN(callers_of_allocators);
 	RUN(lines_and_inlined_functions);
 	RUN(a_difference_is_ours_too);
 	RUN(raw_sums_up);
