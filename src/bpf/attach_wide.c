@@ -49,7 +49,7 @@ const char *attach_wide_doubt(const struct attachment *self,
 	_cleanup_(error_destroyp) struct error *err =
 		other_code_find(self->others, &names, probe->path, &others.runs);
 
-	return err ? "out of memory"
+	return err ? "the other processes that map the file cannot be found"
 		   : site_text_doubt(&target, NULL, probe->offset - probe->before, code,
 				     size);
 }

@@ -152,7 +152,7 @@ static const char *doubt(const struct search *s, uint64_t place, uint64_t offset
 			      &others.runs);
 	if (err) {
 		error_destroy(err);
-		return "out of memory";
+		return "the other processes that map the file cannot be found";
 	}
 	target.others = &others;
 	return site_text_doubt(&target, &s->text, offset, code, size);

@@ -209,10 +209,11 @@ static struct error *read_all(struct other_code *others)
 	struct error *err = NULL;
 	uint64_t pid;
 
+	if (!dir)
+		return error_errno(ERROR_IO, errno, "cannot list /proc");
 	if (known)
 		qsort(others->pids.data, known, sizeof(int), compare_pids);
-	/* Without /proc nothing can be traced, and memtrace has said so. */
-	for (struct dirent *entry; dir && !err && (entry = readdir(dir));) {
+	for (struct dirent *entry; !err && (entry = readdir(dir));) {
 		if (!units_parse_integer(entry->d_name, 1, INT_MAX, &pid))
 			continue;
 

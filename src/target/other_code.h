@@ -50,7 +50,7 @@ struct error *other_code_add(struct other_code *others, int pid,
  * (target/file_pages.h), which have the same inode number in overlays of one file system.
  * The mappings of all processes are read at most once a second, and take at most a tenth
  * of the time. A search ends after 2 s. The result is borrowed until the next call.
- * Errors: only ERROR_NO_MEMORY.
+ * Errors: ERROR_NO_MEMORY, and ERROR_IO: the processes cannot be listed.
  */
 struct error *other_code_find(struct other_code *others, const struct file_names *file,
 			      const char *path, const struct other_runs **ret)

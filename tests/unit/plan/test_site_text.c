@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code in memory that cannot be read. */
+/* Code in memory that cannot be read, or that another process has changed. */
 #include "check.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "plan/site_text.h"
 #include "target/target_file.h"
@@ -75,8 +79,57 @@ static void unmapped_or_unreadable(void)
 	proc_close(proc);
 }
 
+#define PAGE 4096
+
+/* Code of a process that has written one byte into it. */
+static void check_written(uint8_t byte, size_t at, bool is_refused)
+{
+	/* mov $1, %eax; nop */
+	static const uint8_t code[] = {0xb8, 1, 0, 0, 0, 0x90};
+	const struct allocator allocator = {.module_path = "/nowhere"};
+	struct site_others others = {.code = other_code_create()};
+	const struct site_target target = {.unmapped = true, .others = &others};
+	char path[] = "/tmp/memtrace-text-XXXXXX", reason[80];
+	struct file_names names;
+	int fd = mkstemp(path);
+	uint8_t *memory;
+	const char *why;
+
+	REQUIRE(fd >= 0 && write(fd, code, sizeof(code)) == sizeof(code) &&
+		!ftruncate(fd, PAGE) && file_names_ask(fd, NULL, &names));
+	memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	REQUIRE(memory != MAP_FAILED);
+	memory[at] = byte;
+	REQUIRE(!other_code_find(others.code, &names, path, &others.runs));
+	why = site_text_doubt(&target, NULL, 0, code, sizeof(code));
+	snprintf(reason, sizeof(reason),
+		 "its code in the memory of process %d differs from the file", getpid());
+	CHECK(!why == !is_refused);
+	CHECK_STR(why ? why : reason, reason);
+	CHECK(!why || site_is_doubt(why));
+	CHECK(!site_text_check(&target, &allocator, 0, code, sizeof(code)) ==
+	      !is_refused);
+	/* What is before the code does not matter. */
+	CHECK(!site_text_doubt(&target, NULL, 5, code + 5, 1));
+	other_code_destroy(others.code);
+	munmap(memory, PAGE);
+	close(fd);
+	unlink(path);
+}
+
+static void another_process_has_changed_it(void)
+{
+	check_written(0xb8, 0, false);
+	check_written(2, 1, true);
+	check_written(0xcc, 1, true);
+	/* Where an instruction begins, a breakpoint executes the one of the file. */
+	check_written(0xcc, 0, false);
+	check_written(0xcc, 5, false);
+}
+
 int main(void)
 {
 	RUN(unmapped_or_unreadable);
+	RUN(another_process_has_changed_it);
 	return check_done();
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,6 +214,31 @@ static void excess_is_left_out(void)
 	close(file.fd);
 }
 
+/* No descriptor is left: this does not mean that no process maps the file. */
+static void processes_that_cannot_be_listed(void)
+{
+	struct other_code *others = other_code_create();
+	const struct other_runs *runs;
+	struct rlimit was, none;
+	struct error *err;
+	struct file file;
+
+	file_init(&file);
+	change(&file, map(&file, MAP_PRIVATE), 0);
+	REQUIRE(!getrlimit(RLIMIT_NOFILE, &was));
+	none = was;
+	none.rlim_cur = 0;
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &none));
+	err = other_code_find(others, &file.names, file.path, &runs);
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &was));
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_IO);
+	error_destroy(err);
+	CHECK_INT(find(others, &file)->list.len, 1);
+	other_code_destroy(others);
+	close(file.fd);
+}
+
 static void reasons_name_the_process(void)
 {
 	struct other_code *others = other_code_create();
@@ -234,6 +260,7 @@ int main(void)
 	else
 		puts("not run: overlays need root and overlayfs");
 	RUN(excess_is_left_out);
+	RUN(processes_that_cannot_be_listed);
 	RUN(reasons_name_the_process);
 	return check_done();
 }
