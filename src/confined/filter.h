@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seccomp filters of confined processes (seccomp(2), seccomp_rule_add(3)). */
+/* The seccomp filters of confined processes (seccomp(2), seccomp_rule_add(3)). In all of
+ * them clone3(2) and the calls of Linux 6.6 and later fail with ENOSYS. */
 #ifndef CONFINED_FILTER_H
 #define CONFINED_FILTER_H
 
@@ -21,8 +22,9 @@ struct error *filter_load_reader(int *ret_listener) __attribute__((warn_unused_r
 
 /*
  * Confine the calling process permanently to what a client of a network service needs:
- * sockets and files. Calls on other processes, mounts, modules, BPF etc. fail with
- * EPERM. Sets no_new_privs. Same errors.
+ * files, threads, and sockets of the Internet, of this machine, and for its addresses.
+ * Calls on other processes, new processes, mounts, modules, BPF etc. fail with EPERM.
+ * Sets no_new_privs. Same errors.
  */
 struct error *filter_load_client(void) __attribute__((warn_unused_result));
 
@@ -37,14 +39,17 @@ struct error *filter_load_opener(void) __attribute__((warn_unused_result));
 
 /*
  * Refuse, in all threads of this process, system calls that tracing does not need:
- * those for starting programs, mounts, modules, clocks etc.; without `holds_command`
- * also ptrace(2), and without `has_network` also sockets. Same errors.
+ * those for starting programs, namespaces, mounts, modules, clocks etc.; without
+ * `holds_command` also ptrace(2), and without `has_network` also sockets. Same errors.
+ * This and the client's filter list what is refused, because libbcc, LLVM, libcurl and
+ * the resolver need calls that differ from version to version.
  */
 struct error *filter_load_tracing(bool holds_command, bool has_network)
 	__attribute__((warn_unused_result));
 
-/* Refuse system calls that reading and writing files does not need: the same ones, and
- * those for other processes, BPF, and new code. Same errors. */
+/* Confine the calling process permanently to reading and writing files: it may open and
+ * create them, give them their names, and allocate memory. Attributes of files, sockets,
+ * other processes, threads and new code are refused with EPERM. Same errors. */
 struct error *filter_load_files(void) __attribute__((warn_unused_result));
 
 #endif
