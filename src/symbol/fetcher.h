@@ -53,8 +53,9 @@ void fetcher_begin_report(struct fetcher *fetcher);
  */
 int fetcher_fetch(struct fetcher *fetcher, const char *build_id);
 
-/* How many files could not be fetched since the last call, although a server may have
- * them. *ret_why is the reason for the last one, valid until the next call. */
+/* How many files could not be fetched since the last call, as far as libdebuginfod
+ * distinguishes them from files that no server has. *ret_why is the reason for the last
+ * one, valid until the next call. */
 unsigned fetcher_lost(struct fetcher *fetcher, const char **ret_why);
 
 #endif
