@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The files that a run writes in addition to its reports. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -299,6 +300,123 @@ static void terminal_goes_away(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
+/* The number of files in the directory, also hidden ones. */
+static unsigned count_files(const char *path)
+{
+	DIR *dir = opendir(path);
+	unsigned count = 0;
+
+	REQUIRE(dir);
+	for (const struct dirent *e; (e = readdir(dir));)
+		count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+	closedir(dir);
+	return count;
+}
+
+/* Reads all reports from standard output. Each must be whole. */
+static unsigned read_reports(struct live_process *memtrace)
+{
+	unsigned begun = 0, whole = 0;
+	char *line;
+
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		json_t *report = json_loads(line, 0, NULL);
+
+		begun++;
+		whole += report && live_get(report, "heap.stacks");
+		json_decref(report);
+		free(line);
+	}
+	CHECK_INT(whole, begun);
+	return whole;
+}
+
+/* The disk of two outputs has bad blocks (EIO). The reports on standard output are whole,
+ * each trouble is said when it begins and at the end, and no file is left. */
+static void disk_has_bad_blocks(void)
+{
+	_cleanup_(freep) char *dir = live_path("bad");
+	char pid[16], csv[512], save[512];
+	struct live_process *memtrace;
+
+	REQUIRE(!mkdir(dir, 0700));
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(oracle));
+	snprintf(csv, sizeof(csv), "%s/%%n.csv", dir);
+	snprintf(save, sizeof(save), "%s/%%n.mts", dir);
+
+	const char *const argv[] = {BAD_DISK_BINARY,
+				    memtrace_path,
+				    "--pid",
+				    pid,
+				    "-i",
+				    "0.3",
+				    "--format",
+				    "json",
+				    "--older",
+				    "0",
+				    "--output-every",
+				    "--csv",
+				    csv,
+				    "--save",
+				    save,
+				    NULL};
+
+	memtrace = live_start(argv);
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	oracle_do(oracle, "run keep 512 1");
+	if (!live_wait_stderr(memtrace, ": tracing goes on", TIMEOUT_S))
+		CHECK_FAIL("the run has ended: %s", live_stderr(memtrace));
+	live_sleep(1);
+	live_signal(memtrace, SIGINT);
+	CHECK(read_reports(memtrace) >= 3);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_INT(live_count(live_stderr(memtrace), ".csv: Input/output error"), 2);
+	CHECK_INT(live_count(live_stderr(memtrace), ".mts: Input/output error"), 2);
+	CHECK_CONTAINS(live_stderr(memtrace), " without one of the outputs\n");
+	live_destroy(memtrace);
+	CHECK_INT(count_files(dir), 0);
+	oracle_do(oracle, "run release 1 1");
+}
+
+/* One file becomes larger than a file may be (EFBIG, RLIMIT_FSIZE). The other one and the
+ * reports are whole. */
+static void file_is_too_large(void)
+{
+	_cleanup_(freep) char *dir = live_path("limited");
+	char pid[16], csv[512], html[512];
+	struct live_process *memtrace;
+
+	REQUIRE(!mkdir(dir, 0700));
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(oracle));
+	snprintf(csv, sizeof(csv), "%s/last.csv", dir);
+	snprintf(html, sizeof(html), "%s/last.html", dir);
+
+	/* 8 KiB. */
+	const char *const argv[] = {
+		"sh",          "-c",       "ulimit -f 16; exec \"$0\" \"$@\"",
+		memtrace_path, "-p",       pid,
+		"-i",          "0.3",      "-n",
+		"4",           "--format", "json",
+		"--older",     "0",        "--csv",
+		csv,           "--html",   html,
+		NULL};
+
+	memtrace = live_start(argv);
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	oracle_do(oracle, "run keep 512 1");
+	CHECK_INT(read_reports(memtrace), 4);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_INT(live_count(live_stderr(memtrace), "File too large"), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), "/last.html: File too large");
+	live_destroy(memtrace);
+
+	_cleanup_(freep) char *rows = read_file(csv);
+
+	CHECK_CONTAINS(rows, "pid,stack_id,total,count,");
+	CHECK_INT(count_files(dir), 1);
+	oracle_do(oracle, "run release 1 1");
+}
+
 /* The reader of the reports has ended, and there is no other output: the run ends. */
 static void nobody_reads_any_more(void)
 {
@@ -326,6 +444,8 @@ int main(void)
 	RUN(full_for_a_while);
 	RUN(report_file_full_for_a_while);
 	RUN(terminal_goes_away);
+	RUN(disk_has_bad_blocks);
+	RUN(file_is_too_large);
 	RUN(nobody_reads_any_more);
 	live_destroy(oracle);
 	return check_done();
