@@ -220,32 +220,23 @@ static struct error *put_sections(struct brief_page *page)
 {
 	const struct report *report = page->report;
 	size_t room = find_room(page);
-	struct causes all[BLOCK_CLASS_COUNT] = {{0}};
-	struct verdict verdict = {.kind = VERDICT_EMPTY};
-	struct error *err = NULL;
+	struct judgement judgement;
+	struct error *err = judgement_init(&judgement, report);
 
 	for (size_t i = 0; !err && i < report->section_count; i++) {
 		const struct report_section *section = &report->sections[i];
-		struct verdict other;
 
-		err = causes_find(report, section, &all[i]);
-		if (err)
-			break;
-		if (all[i].count)
-			brief_put_causes(page, section, &all[i],
+		if (judgement.causes[i].count)
+			brief_put_causes(page, section, &judgement.causes[i],
 					 room_of(report, i, room));
 		else
 			put_none(page, section);
-		other = verdict_of(report, section, &all[i]);
-		if (!i || (other.kind == VERDICT_LEAKING && verdict.kind != other.kind))
-			verdict = other;
 	}
 	if (!err) {
 		brief_end_line(page);
-		brief_put_verdict(page, &verdict);
+		brief_put_verdict(page, &judgement.verdict);
 	}
-	for (size_t i = 0; i < report->section_count; i++)
-		causes_deinit(&all[i]);
+	judgement_deinit(&judgement);
 	return err;
 }
 

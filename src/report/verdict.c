@@ -166,3 +166,28 @@ struct verdict verdict_of(const struct report *report,
 		judge_reports(report, &v);
 	return v;
 }
+
+struct error *judgement_init(struct judgement *ret, const struct report *report)
+{
+	*ret = (struct judgement){.verdict = {.kind = VERDICT_EMPTY}};
+	for (size_t i = 0; i < report->section_count; i++) {
+		const struct report_section *section = &report->sections[i];
+		struct error *err = causes_find(report, section, &ret->causes[i]);
+		struct verdict other;
+
+		ret->section_count++;
+		if (err)
+			return err;
+		other = verdict_of(report, section, &ret->causes[i]);
+		if (!i || (other.kind == VERDICT_LEAKING &&
+			   ret->verdict.kind != VERDICT_LEAKING))
+			ret->verdict = other;
+	}
+	return NULL;
+}
+
+void judgement_deinit(struct judgement *judgement)
+{
+	for (size_t i = 0; i < judgement->section_count; i++)
+		causes_deinit(&judgement->causes[i]);
+}

@@ -41,4 +41,19 @@ struct verdict verdict_of(const struct report *report,
 			  const struct report_section *section,
 			  const struct causes *causes);
 
+/* The causes of every section, and the verdict on the whole report. */
+struct judgement {
+	struct causes causes[BLOCK_CLASS_COUNT]; /* of the section with that index */
+	size_t section_count;
+	/* On the first section, or on the first one with leak suspects. */
+	struct verdict verdict;
+};
+
+/* Judge all sections. `ret` refers to the report, and its verdict to its causes. The
+ * caller calls judgement_deinit() on it, also after an error. Fails only if memory is
+ * out. */
+struct error *judgement_init(struct judgement *ret, const struct report *report)
+	__attribute__((warn_unused_result));
+void judgement_deinit(struct judgement *judgement);
+
 #endif
