@@ -109,6 +109,8 @@ struct options {
 	const char *format;           /* --format: a renderer's name, default "text" */
 	bool brief_on_terminal;       /* "brief" instead if the reports go to a
 					 terminal */
+	bool final_only_on_terminal;  /* on a terminal only the last report is printed,
+					 since the run is about its files */
 	bool any_height;              /* --top was given: the brief report may be higher
 					 than the terminal */
 	const char *output;           /* --output FILE; NULL (also for "-"): stdout;

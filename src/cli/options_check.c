@@ -395,6 +395,23 @@ static struct error *check_combined(const struct options_given *given)
 	return NULL;
 }
 
+/* Is the run about files, and not about the reports? */
+static bool wants_files(const struct options_given *given)
+{
+	static const enum option_id reports[] = {
+		OPTION_INTERVAL, OPTION_COUNT,    OPTION_FORMAT,
+		OPTION_VIEW,     OPTION_GROUP_BY, OPTION_SHOW_ALLOCS,
+	};
+
+	for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++)
+		if (given->values[reports[i]])
+			return false;
+	for (size_t i = 0; i < sizeof(file_ids) / sizeof(*file_ids); i++)
+		if (given->values[file_ids[i]] && file_ids[i] != OPTION_OUTPUT)
+			return true;
+	return false;
+}
+
 /* The brief report has one view and one order, of live memory. */
 static struct error *check_format(const struct options_given *given)
 {
@@ -407,6 +424,7 @@ static struct error *check_format(const struct options_given *given)
 	bool is_brief = !strcmp(options->format, "brief");
 
 	options->any_height = given->values[OPTION_TOP];
+	options->final_only_on_terminal = wants_files(given);
 	options->brief_on_terminal = !given->values[OPTION_FORMAT];
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (!given->values[others[i]])

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/file_name.h"
 #include "render/diff.h"
@@ -14,6 +15,7 @@
 #include "snapshot/file.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/units.h"
 
 /* Files list at least this many single blocks, even if the report shows fewer. */
 #define SINGLES_MIN 10
@@ -161,8 +163,19 @@ static struct error *render(const struct options *options, size_t kind,
 	return renderer_find(kinds[kind])->render(report, out);
 }
 
+static void say_written(const struct outputs *outputs, const struct new_file *file)
+{
+	_cleanup_(freep) char *shown = escape_dup(file->path);
+	struct stat st;
+
+	if (file->is_direct || fstat(file->fd, &st))
+		return;
+	fprintf(outputs->said, "memtrace: wrote %s (%s)\n", shown ? shown : "?",
+		units_format_bytes((uint64_t)st.st_size).s);
+}
+
 static struct error *write_file(struct outputs *outputs, size_t kind,
-				const struct subject *subject)
+				const struct subject *subject, bool is_final)
 {
 	const struct options *options = outputs->options;
 	const struct snapshot *snap = subject->report->snapshot;
@@ -181,6 +194,8 @@ static struct error *write_file(struct outputs *outputs, size_t kind,
 		err = render(options, kind, subject, file.stream);
 	if (!err)
 		err = new_file_publish(&file, options->force, &outputs->own[kind]);
+	if (!err && is_final && outputs->said)
+		say_written(outputs, &file);
 	return err;
 }
 
@@ -222,8 +237,9 @@ static struct error *write_files(struct outputs *outputs, const struct subject *
 {
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
 		if (is_due(outputs, i, is_final))
-			first = note(outputs, i, write_file(outputs, i, subject),
-				     is_final, first);
+			first = note(outputs, i,
+				     write_file(outputs, i, subject, is_final), is_final,
+				     first);
 	}
 	return first;
 }

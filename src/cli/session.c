@@ -54,7 +54,8 @@ struct session {
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
-	struct phases phases; /* of the start */
+	bool prints_final_only; /* of the reports, the last one */
+	struct phases phases;   /* of the start */
 	struct compiler_pool compilers;
 	struct event_spec event;    /* of --event; text is NULL without the option */
 	struct kernel_trace kernel; /* of --kernel */
@@ -611,6 +612,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (err)
 		return err;
 	progress_clear(&s->progress);
+	if (cause == REPORT_STOPPED)
+		progress_erase_echo(&s->progress);
 	if (!s->options->quiet)
 		reading_say_lost(&s->tracees.reading);
 	if (s->options->verbose && is_final)
@@ -620,7 +623,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (!s->options->quiet)
 		runtime_say_jit(s->tracees.list.data, s->tracees.list.len, report,
 				stderr);
-	err = write_report(s, &shown);
+	if (is_final || !s->prints_final_only)
+		err = write_report(s, &shown);
 	if (err && !is_final && is_unread(s, err))
 		return err;
 	/* If one output fails, the others are still written. */
@@ -629,6 +633,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		err = output_discard(&s->output);
 	if (!err && !is_final)
 		err = tracees_reported(&s->tracees);
+	if (!err && !is_final && (s->prints_final_only || s->output.path))
+		progress_report(&s->progress, report, s->options->duration_ns);
 	return err;
 }
 
@@ -831,6 +837,8 @@ struct error *session_run(const struct options *options, int *status)
 	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
 				&s.setup);
 	s.renderer = renderer_find(s.setup.format);
+	s.prints_final_only = options->final_only_on_terminal && !options->output &&
+			      isatty(STDOUT_FILENO);
 	s.progress.waiter = &s.waiter;
 	s.setup.options.progress = (struct report_progress){progress_show, &s.progress};
 	if (!err)
@@ -840,6 +848,7 @@ struct error *session_run(const struct options *options, int *status)
 		return err;
 	if (!options->dry_run)
 		err = outputs_init(&s.outputs, options, NULL);
+	s.outputs.said = s.progress.out;
 	if (!err)
 		err = file_limit_check(LEAST_FILES);
 	/* A command inherits the original limits, so raise them only after it has
