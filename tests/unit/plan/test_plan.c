@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <sys/ptrace.h>
 
 #include "plan/plan.h"
 #include "util/cleanup.h"
@@ -481,6 +482,35 @@ static unsigned count_moved(const struct plan *plan, const struct plan *again)
 	return moved;
 }
 
+static void debug(void *pid)
+{
+	if (ptrace(PTRACE_SEIZE, *(const pid_t *)pid, NULL, NULL))
+		_exit(1);
+}
+
+/* In a process that has a debugger, a breakpoint may be the debugger's, unless it is
+ * ours. */
+static void check_with_debugger(const struct child *child,
+				const struct plan_options *options,
+				const struct plan *plan)
+{
+	_cleanup_(plan_destroyp) struct plan *same = NULL, *other = NULL;
+	struct plan_options unknown = *options;
+	pid_t pid = child->pid;
+	struct child debugger;
+
+	/* Others may trace only their children. */
+	if (geteuid())
+		return;
+	debugger = child_fork(debug, &pid);
+	unknown.find_breakpoints = NULL;
+	REQUIRE(!build_on(child->pid, options, &same));
+	CHECK_INT(count_moved(plan, same), 0);
+	REQUIRE(!build_on(child->pid, &unknown, &other));
+	CHECK(count_moved(plan, other) > 0);
+	child_end(&debugger);
+}
+
 /* Our own breakpoints in memory, as in a program that a traced process executes, do not
  * change the plan. */
 static void own_breakpoints(void)
@@ -506,6 +536,7 @@ static void own_breakpoints(void)
 		put_byte(&child, base + *offset, 0xcc);
 	REQUIRE(!build_on(child.pid, &options, &again));
 	CHECK_INT(count_moved(plan, again), 0);
+	check_with_debugger(&child, &options, plan);
 
 	vec_foreach (site, &only(plan)->sites)
 		if (site->entry_offset != site->offset && !site->body.count)
