@@ -31,8 +31,8 @@ enum request {
 	FAIL,
 	WAITING,
 	LOOPING,
-	WORKING,  /* uses 3 s of processor time */
-	TALKING,  /* uses 3 s of processor time, and reports progress */
+	WORKING,  /* uses 1 s of processor time */
+	TALKING,  /* uses 1 s of processor time, and reports progress */
 	CHATTING, /* reports progress for ever */
 	MAP_ALL,
 	CRASH,
@@ -255,11 +255,11 @@ static struct error *answer(void *state, struct confined_request *request)
 		for (;;)
 			__asm__ volatile("");
 	case WORKING:
-		work_ms(3000);
+		work_ms(1000);
 		return NULL;
 	case TALKING:
-		for (int i = 0; i < 6; i++) {
-			work_ms(500);
+		for (int i = 0; i < 4; i++) {
+			work_ms(250);
 			confined_say(request->server, "talking");
 		}
 		return NULL;
@@ -663,11 +663,11 @@ static void work_at_the_end_of_the_run(void)
 	/* In the middle of a message, and of replies. */
 	CHECK(check_given_up(DRIPPING, CONFINED_END_NS - 1000000000) < 3);
 	CHECK(check_given_up(FLOODING, CONFINED_END_NS - 1000000000) < 3);
-	stop_before(1);
 	confined = start(CONFINED_READER);
 	for (enum request request = WORKING; request <= TALKING; request++) {
 		_cleanup_(strbuf_deinit) struct strbuf out = {0};
 
+		stop_before(CONFINED_LATE_NS);
 		CHECK(!confined_call(confined, request, NULL, -1, &out, NULL));
 	}
 	confined_destroy(confined);
@@ -682,7 +682,7 @@ static void slow_answers_at_the_end_of_the_run(void)
 	struct error *err = NULL;
 
 	stop_before(CONFINED_LATE_NS);
-	for (int i = 0; i < 4 && !err; i++) {
+	for (int i = 0; i < 12 && !err; i++) {
 		_cleanup_(strbuf_deinit) struct strbuf out = {0};
 
 		err = confined_call(confined, WORKING, NULL, -1, &out, NULL);
