@@ -573,8 +573,9 @@ static void killed(void)
 			memtrace = memtrace_with("--follow-forks --pid %d",
 						 (int)live_pid(a));
 		else
-			memtrace = memtrace_with("--all --lib libc.so.6 --sample-every 1 %s",
-						 mode == 3 ? "--attach perf" : "");
+			memtrace =
+				memtrace_with("--all --lib libc.so.6 --sample-every 1 %s",
+					      mode == 3 ? "--attach perf" : "");
 		memtrace_await(memtrace);
 		CHECK(probes_new(probes_before) > 0);
 		oracle_do(a, "children 3");
