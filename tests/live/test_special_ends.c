@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Bugs of earlier versions at the start and end of a run. The comment of each test says
- * how the test would fail with the bug. */
+/* Starts and ends of runs that earlier versions got wrong: exec, signals, full devices,
+ * files of failed runs. The comment of each test says how it would fail. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>

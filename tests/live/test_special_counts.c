@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Wrong figures of earlier versions. The comment of each test says how the test would
- * fail with the bug. */
+/* Counts in special cases that earlier versions got wrong: pid namespaces, mappings,
+ * realloc, stacks without a frame pointer. The comment of each test says how it would
+ * fail. */
 #include <signal.h>
 #include <unistd.h>
 
