@@ -15,8 +15,8 @@
 #define TIME_MAX_NS (8760 * UNITS_NS_PER_HOUR)
 
 static const char *const view_names[] = {
-	"leaks",   "growth",    "traffic",   "peak",      "allocations",
-	"threads", "histogram", "lifetimes", "processes", NULL};
+	"leaks",     "growth",    "traffic",   "peak",      "allocations", "threads",
+	"histogram", "lifetimes", "processes", "functions", "tree",        NULL};
 static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_COUNT] = "count",
 				    [REPORT_SORT_TRAFFIC] = "traffic",
@@ -24,8 +24,17 @@ static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_AGE] = "age",
 				    [REPORT_SORT_PEAK] = "peak",
 				    [REPORT_SORT_TEMPORARY] = "temporary",
+				    [REPORT_SORT_CUMULATIVE] = "cumulative",
 				    NULL};
-static const char *const groups[] = {"path", "process", NULL}; /* index: a bool */
+static const char *const groups[] = {[REPORT_GROUP_PATH] = "path",
+				     [REPORT_GROUP_PROCESS] = "process",
+				     [REPORT_GROUP_FUNCTION] = "function",
+				     [REPORT_GROUP_CALLER] = "caller",
+				     [REPORT_GROUP_MODULE] = "module",
+				     [REPORT_GROUP_SOURCE] = "source",
+				     [REPORT_GROUP_LINE] = "line",
+				     [REPORT_GROUP_ALLOCATOR] = "allocator",
+				     NULL};
 static const char *const colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 static const char *const formats[] = {"text", "brief", "json", NULL};
@@ -219,28 +228,35 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"view", .argument = "VIEW", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
 		.kind = KIND_NAME, FIELD(view), .choices = view_names,
 		.expected = "'leaks', 'growth', 'traffic', 'peak', 'allocations', "
-			    "'threads', 'histogram', 'lifetimes' or 'processes'",
+			    "'threads', 'histogram', 'lifetimes', 'processes', "
+			    "'functions' or 'tree'",
 		.help = "what text reports and --csv show: leaks (the default), growth, "
 			"traffic, peak, allocations (largest single ones), threads, histogram "
-			"(of sizes), lifetimes, processes",
+			"(of sizes), lifetimes, processes, functions (what each holds itself and "
+			"with all it calls), tree (of calls)",
 	},
 	[OPTION_SORT] = {
 		"sort", .argument = "KEY", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_CHOICE, FIELD(sort), .choices = sorts,
-		.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
-			    "'temporary'",
+		.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak', "
+			    "'temporary' or 'cumulative'",
 		.help = "rank stacks by size (bytes, the default of most views), count "
 			"(blocks), traffic (bytes allocated), growth (since the last report), "
 			"age (of the oldest block), peak (most bytes at once) or temporary "
-			"(blocks that were freed at once)",
+			"(blocks that were freed at once); functions also by cumulative (bytes "
+			"with all that they call, their default)",
 	},
 	[OPTION_GROUP_BY] = {
 		"group-by", .argument = "WHAT", .group = GROUP_REPORTS,
-		.offline = OFFLINE_REPLAY, .kind = KIND_CHOICE, FIELD(group_by_process),
+		.offline = OFFLINE_REPLAY, .kind = KIND_CHOICE, FIELD(group_by),
 		.choices = groups,
-		.expected = "'path' or 'process'",
+		.expected = "'path', 'process', 'function', 'caller', 'module', 'source', "
+			    "'line' or 'allocator'",
 		.help = "with several processes: path (the default) makes one row of the same "
-			"call path in all of them, process lists the rows of each together",
+			"call path in all of them, process lists the rows of each together. Instead of "
+			"stacks: a table by function (as --view functions), caller (the innermost "
+			"function of the program's own code), module, source (file), line or "
+			"allocator",
 	},
 	[OPTION_SHOW_ALLOCS] = {
 		"show-allocs", 'a', .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
@@ -469,7 +485,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"reverse", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_FLAG, FIELD(reverse),
 		.help = "the graph of --flame and --html merges stacks from the allocation "
-			"function on",
+			"function on, and --view tree begins with the functions that allocate",
 	},
 	[OPTION_PPROF] = {
 		"pprof", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,

@@ -63,12 +63,12 @@ struct options {
 	enum help_topic help_topic; /* --help; default HELP_SHORT */
 	int pids[OPTIONS_MAX_PIDS]; /* --pid, without duplicates; pid_count entries */
 	size_t pid_count;
-	bool follow_forks;       /* --follow-forks */
-	bool all;                /* --all; then no process or command */
-	bool group_by_process;   /* true: --group-by process; false: path */
-	char *const *command;    /* after "--": argv of the program to start, ended by
-				    NULL; with --program alone: program_argv; NULL: no
-				    program to start. Borrowed from argv. */
+	bool follow_forks;          /* --follow-forks */
+	bool all;                   /* --all; then no process or command */
+	enum report_group group_by; /* --group-by, default REPORT_GROUP_PATH */
+	char *const *command;       /* after "--": argv of the program to start, ended by
+				       NULL; with --program alone: program_argv; NULL: no
+				       program to start. Borrowed from argv. */
 	const char *program;     /* --program: the file to execute instead of command[0];
 				    NULL: not given; borrowed from argv */
 	char *program_argv[2];   /* --program and NULL. `command` may point here, so this
@@ -82,7 +82,8 @@ struct options {
 	uint64_t max_size_bytes; /* inclusive; UINT64_MAX: no limit */
 	uint64_t sample_every;   /* --sample-every, default 1 */
 	uint64_t sample_bytes;   /* --sample-bytes; 0: not given */
-	const char *view;        /* --view: a name from render/views.h, default "leaks" */
+	const char *view;        /* --view: a name from render/views.h, default "leaks",
+				    but "functions" with --group-by function and so on */
 	enum report_sort sort;   /* --sort; default: the order of the view */
 	uint64_t skip_bytes, skip_count; /* --skip-size, --skip-count; 0: no limit */
 	/* --filter, --exclude: patterns that report_filter_add() accepts */
@@ -121,7 +122,8 @@ struct options {
 	 * "/dev/null". "-" is stdout. Borrowed from argv. */
 	const char *files[OUTPUT_KIND_COUNT];
 	bool output_every;             /* set only if one of `files` is */
-	bool inverted, reverse;        /* set only with --flame or --html */
+	bool inverted, reverse;        /* set only with --flame or --html; `reverse` also
+					  with --view tree */
 	bool no_lines;                 /* --no-lines */
 	struct option_list debug_dirs; /* --debug-dir; a value may be several directories
 					  separated by ':' */

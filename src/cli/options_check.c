@@ -44,10 +44,13 @@ static struct error *check_files(const struct options_given *given)
 	if (given->options->output_every && !any)
 		return option_error("--output-every needs a file to write, such as "
 				    "--pprof FILE");
-	if ((given->options->inverted || given->options->reverse) &&
-	    !given->values[OPTION_FLAME] && !given->values[OPTION_HTML])
-		return option_error("--%s needs --flame FILE or --html FILE",
-				    given->options->inverted ? "inverted" : "reverse");
+	if (given->values[OPTION_FLAME] || given->values[OPTION_HTML])
+		return NULL;
+	if (given->options->inverted)
+		return option_error("--inverted needs --flame FILE or --html FILE");
+	if (given->options->reverse && strcmp(given->options->view, "tree") != 0)
+		return option_error("--reverse needs --flame FILE, --html FILE or --view "
+				    "tree");
 	return NULL;
 }
 
@@ -126,14 +129,62 @@ static struct error *check_filters(const struct options *options)
 	return err;
 }
 
+/* --group-by function and so on are kinds of --view functions. */
+static struct error *check_group_by(const struct options_given *given)
+{
+	struct options *options = given->options;
+	const char *name = given->values[OPTION_GROUP_BY];
+
+	if (options->group_by <= REPORT_GROUP_PROCESS)
+		return NULL;
+	if (given->values[OPTION_VIEW] && strcmp(options->view, "functions") != 0)
+		return option_error_clash_value(OPTION_VIEW, options->view,
+						OPTION_GROUP_BY,
+						"is for --view functions");
+	if (options->event || options->growth)
+		return option_error_clash_value(OPTION_GROUP_BY, name,
+						options->growth ? OPTION_GROWTH
+								: OPTION_EVENT,
+						"lists stacks only");
+	options->view = "functions";
+	return NULL;
+}
+
+/* Can the view be in this order? */
+static struct error *check_sort(const struct options *options,
+				const struct view_ops *view)
+{
+	const char *name = report_sort_name(options->sort);
+
+	if (view->sorts && !(view->sorts & 1u << options->sort))
+		return option_error(
+			"--sort %s does not work with --view %s, which has %s", name,
+			view->name,
+			view->sorts & 1u << REPORT_SORT_SIZE
+				? "cumulative, size (flat bytes), count "
+				  "(flat blocks) and growth"
+				: "one order, by cumulative size");
+	if (!view->sorts && options->sort == REPORT_SORT_CUMULATIVE)
+		return option_error("--sort cumulative is for --view functions: a stack "
+				    "holds nothing but its own size");
+	return NULL;
+}
+
 /* A view sets the default order; the view and the order may require --traffic. */
 static struct error *check_view(const struct options_given *given)
 {
 	struct options *options = given->options;
-	const struct view_ops *view = view_find(options->view);
+	const struct view_ops *view;
+	struct error *err = check_group_by(given);
 
+	if (err)
+		return err;
+	view = view_find(options->view);
 	if (!given->values[OPTION_SORT])
 		options->sort = view->sort;
+	err = check_sort(options, view);
+	if (err)
+		return err;
 	if ((view->needs | view->wants | report_sort_needs(options->sort)) &
 	    (REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES))
 		options->traffic = true;

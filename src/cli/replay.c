@@ -30,7 +30,7 @@ static struct error *make_snapshot(const struct options *options, struct snapsho
 	struct snapshot_merge *merge;
 	bool ok;
 
-	if (options->group_by_process)
+	if (options->group_by == REPORT_GROUP_PROCESS)
 		return snapshot_split(snap, keep, ret) ? NULL : error_no_memory();
 	merge = snapshot_merge_create();
 	ok = merge && snapshot_merge(merge, snap, keep, ret);

@@ -95,7 +95,8 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				.show_blocks = options->show_allocs,
 				.combined_only = options->combined_only,
 				.short_paths = options->short_paths,
-				.group_by_process = options->group_by_process,
+				.group_by_process =
+					options->group_by == REPORT_GROUP_PROCESS,
 				/* JSON has the history too, whatever the view. */
 				.past = view->past || is_json,
 				.skip_bytes = options->skip_bytes,
@@ -104,6 +105,8 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				.view = options->view,
 				.color = wants_color(options->color, is_terminal),
 				.utf8 = locale_is_utf8(),
+				.group_by = options->group_by,
+				.callees_first = options->reverse,
 				.interval_ns = options->replay ? 0 : options->interval_ns,
 				.whole_stacks = !strcmp(options->hide_frames, "none"),
 			},
@@ -112,10 +115,15 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 	if (!ret->filter)
 		return error_no_memory();
 	if (!strcmp(ret->format, "brief")) {
-		ret->options.causes = options->top;
+		ret->options.entries = options->top;
 		if (options->top && options->top < BRIEF_STACKS)
 			ret->options.top = BRIEF_STACKS;
 		report_setup_measure(ret);
+	}
+	if (view->all_rows && !strcmp(ret->format, "text")) {
+		ret->options.entries = options->top;
+		ret->options.top = 0;
+		ret->options.gone = true;
 	}
 	if (view->singles)
 		ret->options.singles = options->top ? options->top : UINT64_MAX;

@@ -53,8 +53,8 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
  * then there is nothing to merge. */
 static bool saves_apart(const struct session *s)
 {
-	return s->options->files[OUTPUT_SAVE] && !s->options->group_by_process &&
-	       !session_traces_one(s);
+	return s->options->files[OUTPUT_SAVE] &&
+	       s->options->group_by != REPORT_GROUP_PROCESS && !session_traces_one(s);
 }
 
 /* Group the snapshot as --group-by says, and add the trends of its call paths. The
@@ -64,7 +64,7 @@ static struct error *make_snapshot(struct session *s, struct snapshot *snap,
 {
 	struct error *err = NULL;
 
-	if (s->options->group_by_process) {
+	if (s->options->group_by == REPORT_GROUP_PROCESS) {
 		err = course_add(s->course, snap);
 		if (!err && !snapshot_split(snap, s->options->files[OUTPUT_SAVE], ret))
 			err = error_no_memory();

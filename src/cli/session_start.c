@@ -101,7 +101,7 @@ struct tracer_options session_tracer_options(struct session *s)
 	return (struct tracer_options){
 		.scope = o->kernel ? SCOPE_PROCESSES : s->tracees.scope,
 		.one_process = session_traces_one(s),
-		.apart = s->options->group_by_process,
+		.apart = s->options->group_by == REPORT_GROUP_PROCESS,
 		.max_allocations = o->max_allocations,
 		.max_stacks = o->max_stacks,
 		.stack_depth = o->stack_depth,

@@ -379,7 +379,7 @@ void brief_put_causes(struct brief_page *page, const struct report_section *sect
 		      const struct causes *causes, size_t most)
 {
 	struct list list = {.page = page, .section = section, .causes = causes};
-	uint64_t limit = page->report->options.causes;
+	uint64_t limit = page->report->options.entries;
 	size_t count = limit && limit < causes->count ? (size_t)limit : causes->count;
 
 	/* Each takes at least one line. */

@@ -4,9 +4,9 @@
 #include "render/views_all.h"
 
 const struct view_ops *const views[] = {
-	&view_leaks,       &view_growth,  &view_traffic,   &view_peak,
-	&view_allocations, &view_threads, &view_histogram, &view_lifetimes,
-	&view_processes,   NULL,
+	&view_leaks,       &view_growth,    &view_traffic,   &view_peak,
+	&view_allocations, &view_threads,   &view_histogram, &view_lifetimes,
+	&view_processes,   &view_functions, &view_tree,      NULL,
 };
 
 const struct view_ops *view_find(const char *name)

@@ -19,8 +19,12 @@ struct view_ops {
 	unsigned wants;        /* set of enum report_data: also shown if present */
 	enum report_sort sort; /* default for --sort */
 	bool past;             /* value of report_options.past and skip_by_traffic */
-	bool singles;          /* shows report_options.singles */
-	bool heap_only;        /* shows nothing about other classes than the heap */
+	unsigned sorts; /* set of 1 << enum report_sort: the only orders; 0: all orders
+			   of stacks */
+	bool all_rows;  /* needs all call paths: --top limits what is made of them
+			   (report_options.entries) */
+	bool singles;   /* shows report_options.singles */
+	bool heap_only; /* shows nothing about other classes than the heap */
 	/* Append the view of a section, after the head of the report. */
 	void (*append_text)(struct text_page *page, const struct report_section *section);
 	/* The columns of --csv. With csv_row they describe a call path, and are written

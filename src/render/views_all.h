@@ -23,5 +23,9 @@ extern const struct view_ops view_histogram;
 extern const struct view_ops view_lifetimes;
 /* What each process holds. */
 extern const struct view_ops view_processes;
+/* What each function, module or source file holds. */
+extern const struct view_ops view_functions;
+/* What each function holds, below its callers. */
+extern const struct view_ops view_tree;
 
 #endif

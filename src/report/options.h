@@ -8,14 +8,28 @@
 
 /* Order of the rows; the largest value comes first. */
 enum report_sort {
-	REPORT_SORT_SIZE,      /* bytes held */
-	REPORT_SORT_COUNT,     /* blocks held */
-	REPORT_SORT_TRAFFIC,   /* bytes allocated since the attach */
-	REPORT_SORT_GROWTH,    /* growth in bytes since the previous report */
-	REPORT_SORT_AGE,       /* age of the oldest block */
-	REPORT_SORT_PEAK,      /* largest number of bytes held at once */
-	REPORT_SORT_TEMPORARY, /* number of temporary blocks */
+	REPORT_SORT_SIZE,       /* bytes held */
+	REPORT_SORT_COUNT,      /* blocks held */
+	REPORT_SORT_TRAFFIC,    /* bytes allocated since the attach */
+	REPORT_SORT_GROWTH,     /* growth in bytes since the previous report */
+	REPORT_SORT_AGE,        /* age of the oldest block */
+	REPORT_SORT_PEAK,       /* largest number of bytes held at once */
+	REPORT_SORT_TEMPORARY,  /* number of temporary blocks */
+	REPORT_SORT_CUMULATIVE, /* of functions: bytes of all stacks with the function;
+				   else as REPORT_SORT_SIZE */
 	REPORT_SORTS,
+};
+
+/* What --group-by groups. */
+enum report_group {
+	REPORT_GROUP_PATH,      /* call paths, the same in several processes */
+	REPORT_GROUP_PROCESS,   /* call paths, of each process on their own */
+	REPORT_GROUP_FUNCTION,  /* functions */
+	REPORT_GROUP_CALLER,    /* the innermost function of the program's own code */
+	REPORT_GROUP_MODULE,    /* executables and libraries */
+	REPORT_GROUP_SOURCE,    /* source files */
+	REPORT_GROUP_LINE,      /* lines of functions */
+	REPORT_GROUP_ALLOCATOR, /* allocators that were called */
 };
 
 /* Optional data of a snapshot that a sort or a view may need. */
@@ -47,6 +61,8 @@ struct report_options {
 	/* Also make rows for call paths that have allocated but hold nothing now. Has
 	 * no effect without traffic. */
 	bool past;
+	/* Fill report_section.gone. */
+	bool gone;
 	/* Leave out call paths that hold less than one of these limits. With
 	 * `skip_by_traffic`: that have allocated less, if that is measured. Estimates
 	 * count if blocks were sampled. */
@@ -56,13 +72,17 @@ struct report_options {
 	const struct report_filter *filter; /* report/filter.h; borrowed; NULL: none */
 	uint64_t interval_ns;               /* time between reports; 0: unknown */
 	struct report_progress progress;
+	/* Of a report that groups rows: maximum number of causes, functions or branches;
+	 * 0: no limit. */
+	uint64_t entries;
 	/* Only for the text report. */
-	const char *view; /* name of a view (render/views.h); NULL: leaks */
-	bool color;       /* use terminal colours (ECMA-48) */
-	bool utf8;        /* non-ASCII characters are allowed */
+	enum report_group group_by; /* of --view functions */
+	bool callees_first;         /* of --view tree */
+	const char *view;           /* name of a view (render/views.h); NULL: leaks */
+	bool color;                 /* use terminal colours (ECMA-48) */
+	bool utf8;                  /* non-ASCII characters are allowed */
 	/* Only for the brief report. */
 	unsigned columns, lines; /* of the terminal; 0: 80 columns, any number of lines */
-	uint64_t causes;         /* maximum number of causes; 0: no limit */
 	bool whole_stacks;       /* show all frames: fold none */
 };
 

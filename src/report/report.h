@@ -75,6 +75,10 @@ struct report_section {
 	 * `processes`. */
 	struct report_row *rows;
 	size_t row_count;
+	/* Call paths that the filter shows, that held something at the previous report
+	 * and hold nothing now. Only with options.gone. */
+	const struct report_row *gone;
+	size_t gone_count;
 	struct report_process *processes; /* all processes of the snapshot, largest
 					     first */
 	size_t process_count;

@@ -26,6 +26,7 @@ struct ranking {
 	struct report_section *section;
 	VEC(struct rank) ranks;
 	VEC(struct suspicion) suspicions;
+	VEC(uint32_t) gone; /* stacks */
 	struct timespec begun;
 	bool has_said;
 };
@@ -117,10 +118,13 @@ static struct error *rank(struct ranking *r, uint32_t stack)
 	enum filter_verdict verdict;
 	struct suspicion suspicion = {.stack = stack};
 	struct report_row row;
+	bool is_listed, is_gone;
 	struct error *err;
 
 	report_row_init(r->b, section, stack, &row);
-	if (!row.sum.count && !(r->b->options->past && row.flow.allocations))
+	is_listed = row.sum.count || (r->b->options->past && row.flow.allocations);
+	is_gone = r->b->options->gone && !row.sum.count && row.growth_count < 0;
+	if (!is_listed && !is_gone)
 		return NULL;
 	err = report_judge(r->b, stack, &verdict);
 	if (err)
@@ -131,6 +135,10 @@ static struct error *rank(struct ranking *r, uint32_t stack)
 			  &row);
 		return NULL;
 	}
+	if (is_gone && !vec_push(&r->gone, stack))
+		return error_no_memory();
+	if (!is_listed)
+		return NULL;
 	suspicion.strength = report_suspicion(report, &row);
 	if (suspicion.strength > 0 && !vec_push(&r->suspicions, suspicion))
 		return error_no_memory();
@@ -221,6 +229,23 @@ static struct error *build_suspects(struct ranking *r)
 	return err;
 }
 
+static struct error *build_gone(struct ranking *r)
+{
+	size_t count = r->gone.len;
+	struct report_row *rows = report_arena_alloc(r->b->arena, count, sizeof(*rows));
+	struct error *err = NULL;
+
+	if (!rows)
+		return error_no_memory();
+	for (size_t i = 0; !err && i < count; i++) {
+		report_row_init(r->b, r->section, r->gone.data[i], &rows[i]);
+		err = frame_namer_fill(&r->b->namer, &rows[i]);
+	}
+	r->section->gone = rows;
+	r->section->gone_count = count;
+	return err;
+}
+
 struct error *report_rows_build(struct builder *b, struct report_section *section)
 {
 	struct ranking r = {.b = b, .section = section};
@@ -230,6 +255,8 @@ struct error *report_rows_build(struct builder *b, struct report_section *sectio
 		err = build_rows(&r);
 	if (!err)
 		err = build_suspects(&r);
+	if (!err)
+		err = build_gone(&r);
 	if (!err && b->options->group_by_process)
 		err = report_processes_group(b->snap, section);
 	if (!err)
@@ -238,5 +265,6 @@ struct error *report_rows_build(struct builder *b, struct report_section *sectio
 		err = report_singles_build(b, section);
 	vec_deinit(&r.ranks);
 	vec_deinit(&r.suspicions);
+	vec_deinit(&r.gone);
 	return err;
 }

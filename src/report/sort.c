@@ -49,6 +49,7 @@ static const struct {
 	[REPORT_SORT_AGE] = {"age", 0, age_key},
 	[REPORT_SORT_PEAK] = {"peak", REPORT_DATA_TRAFFIC, peak_key},
 	[REPORT_SORT_TEMPORARY] = {"temporary", REPORT_DATA_TRAFFIC, temporary_key},
+	[REPORT_SORT_CUMULATIVE] = {"cumulative", 0, size_key},
 };
 
 const char *report_sort_name(enum report_sort sort)

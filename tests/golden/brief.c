@@ -470,7 +470,7 @@ static char *render_some(const struct program *program, unsigned columns, unsign
 		.older_ns = 500 * MS,
 		.interval_ns = 5 * FIXTURE_NS,
 		.filter = filter,
-		.causes = causes,
+		.entries = causes,
 		.columns = columns,
 		.lines = lines,
 		.utf8 = utf8,

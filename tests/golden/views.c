@@ -199,7 +199,9 @@ static struct report_options options_of(const struct view_ops *view)
 	return (struct report_options){
 		.view = view->name,
 		.sort = view->sort,
-		.top = 10,
+		.top = view->all_rows ? 0 : 10,
+		.entries = 10,
+		.gone = view->all_rows,
 		.older_ns = 500 * MS,
 		.past = view->past,
 		.skip_by_traffic = view->past,
@@ -261,9 +263,37 @@ static void each_view(void)
 			check(&f, "histogram-utf8", "txt", &options);
 		CHECK(view_find((*it)->name) == *it);
 	}
-	CHECK_INT(count, 9);
+	CHECK_INT(count, 11);
 	CHECK(!view_find("leak"));
 	CHECK(!strcmp(view_find(NULL)->name, "leaks"));
+}
+
+/* Tables by other things than functions, and a tree that begins with the callees. */
+static void other_groups(void)
+{
+	static const struct {
+		const char *name;
+		enum report_group group_by;
+	} cases[] = {{"caller", REPORT_GROUP_CALLER},
+		     {"module", REPORT_GROUP_MODULE},
+		     {"source", REPORT_GROUP_SOURCE},
+		     {"line", REPORT_GROUP_LINE},
+		     {"allocator", REPORT_GROUP_ALLOCATOR}};
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct report_options options;
+
+	fill(&f);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char name[64];
+
+		options = options_of(view_find("functions"));
+		options.group_by = cases[i].group_by;
+		snprintf(name, sizeof(name), "functions-%s", cases[i].name);
+		check(&f, name, "txt", &options);
+	}
+	options = options_of(view_find("tree"));
+	options.callees_first = true;
+	check(&f, "tree-reverse", "txt", &options);
 }
 
 /* JSON contains everything, whatever the view is. */
@@ -284,18 +314,19 @@ static void json(void)
 /* With sampling, these views scale their numbers or say "as traced". */
 static void sampled(void)
 {
-	static const char *const names[] = {"growth", "lifetimes"};
+	static const char *const names[] = {"growth", "lifetimes", "functions", "tree"};
 	_cleanup_(fixture_deinit) struct fixture f;
 
 	fill(&f);
 	f.snap->sample_every = 10;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		struct report_options options = options_of(view_find(names[i]));
 		char name[64];
 
 		snprintf(name, sizeof(name), "%s-sampled", names[i]);
 		check(&f, name, "txt", &options);
-		check(&f, name, "csv", &options);
+		if (strcmp(names[i], "tree"))
+			check(&f, name, "csv", &options);
 	}
 }
 
@@ -392,6 +423,7 @@ int main(int argc, char *argv[])
 	setenv("TZ", "UTC", 1);
 	tzset();
 	RUN(each_view);
+	RUN(other_groups);
 	RUN(json);
 	RUN(sampled);
 	RUN(no_ages);

@@ -102,11 +102,43 @@ static void traffic(void)
 	live_destroy(target);
 }
 
+/* The live blocks of each call path of the target, whose sites have known callers:
+ * main() calls serve() calls work(), which calls site_leak() itself. */
+static void functions_and_tree(void)
+{
+	struct live_process *target = target_start(TRENDS_BINARY);
+	_cleanup_(freep) char *functions = read_view(
+		target, "-i 3600 --older 0 --view functions --sort size --top 0");
+	_cleanup_(freep) char *tree = read_view(target, "-i 3600 --older 0 --view tree");
+	_cleanup_(freep) char *reverse =
+		read_view(target, "-i 3600 --older 0 --view tree --reverse --top 2");
+
+	CHECK_CONTAINS(functions, "] Top 10 functions by flat size:\n");
+	/* 10 blocks of 100 bytes for each line of the target. */
+	CHECK_CONTAINS(functions, " %       10  site_leak [trends]\n");
+	CHECK_CONTAINS(functions, " %      200  site_cache [trends]\n");
+	CHECK_CONTAINS(functions, "         0 B   0.0 %        0  ");
+	CHECK_CONTAINS(functions, " 100.0 % ");
+	CHECK_CONTAINS(functions, "  work [trends]\n");
+	CHECK(!strstr(functions, "__libc_start"));
+	CHECK_CONTAINS(tree, "  main [trends] > serve > work\n");
+	CHECK_CONTAINS(tree, "      200    use_cache > site_cache\n");
+	CHECK_CONTAINS(tree, "    build_pile > site_sawtooth\n");
+	CHECK_CONTAINS(tree, "  ... 1 more branch with 1000 B in 10 blocks, each below "
+			     "1 % (--top 0 lists all)\n");
+	CHECK_CONTAINS(reverse, "      200  site_cache [trends] < use_cache < work < "
+				"serve < main\n");
+	CHECK(!strstr(reverse, "site_sawtooth"));
+	CHECK_CONTAINS(reverse, ", beyond the 2 largest (--top 0 lists all)\n");
+	live_destroy(target);
+}
+
 int main(void)
 {
 	live_require_root();
 	RUN(names_the_leak);
 	RUN(filters);
 	RUN(traffic);
+	RUN(functions_and_tree);
 	return check_done();
 }

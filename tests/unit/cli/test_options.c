@@ -180,11 +180,11 @@ static void rows_are_of_call_paths_unless_asked_otherwise(void)
 	struct options o;
 
 	PARSE(&o, "--older", "0");
-	CHECK(!o.group_by_process);
+	CHECK_INT(o.group_by, REPORT_GROUP_PATH);
 	PARSE(&o, "--group-by", "path");
-	CHECK(!o.group_by_process);
+	CHECK_INT(o.group_by, REPORT_GROUP_PATH);
 	PARSE(&o, "--group-by=process");
-	CHECK(o.group_by_process);
+	CHECK_INT(o.group_by, REPORT_GROUP_PROCESS);
 }
 
 static void bounds_are_inclusive(void)

@@ -56,6 +56,14 @@ static void views_and_sorts(void)
 	CHECK_STR(o.view, "leaks");
 	CHECK_INT(o.sort, REPORT_SORT_TEMPORARY);
 	CHECK(o.traffic);
+	PARSE(&o, "--group-by=module");
+	CHECK_STR(o.view, "functions");
+	CHECK_INT(o.group_by, REPORT_GROUP_MODULE);
+	CHECK_INT(o.sort, REPORT_SORT_CUMULATIVE);
+	CHECK(!o.traffic);
+	PARSE(&o, "--group-by=process", "--view=tree", "--reverse");
+	CHECK_STR(o.view, "tree");
+	CHECK(o.reverse);
 	PARSE(&o, "--sort=size", "--view=lifetimes");
 	CHECK_INT(o.sort, REPORT_SORT_SIZE);
 	CHECK(o.traffic);
@@ -140,6 +148,29 @@ static void formats(void)
 	check_formats("--growth", "text", "text");
 }
 
+/* Functions are made of all stacks; JSON has the stacks that --top says. */
+static void tops_of_functions(void)
+{
+	static char *const views_of_all[] = {"--view=functions", "--view=tree",
+					     "--group-by=line"};
+	_cleanup_(report_setup_deinit) struct report_setup s;
+	struct options o;
+
+	for (size_t i = 0; i < 3; i++) {
+		PARSE(&o, views_of_all[i], "--top=7");
+		setup(&s, true, &o);
+		CHECK_STR(s.format, "text");
+		CHECK_INT(s.options.entries, 7);
+		CHECK_INT(s.options.top, 0);
+		CHECK(s.options.gone);
+		report_setup_deinit(&s);
+	}
+	PARSE(&o, "--view=tree", "--top=7", "--format=json");
+	setup(&s, false, &o);
+	CHECK_INT(s.options.top, 7);
+	CHECK(!s.options.gone);
+}
+
 /* --top limits the causes. A cause can have many stacks, so the limit of stacks is
  * higher. */
 static void brief_tops(void)
@@ -149,14 +180,14 @@ static void brief_tops(void)
 
 	PARSE(&o, "--format=brief");
 	setup(&s, false, &o);
-	CHECK_INT(s.options.causes, 10);
+	CHECK_INT(s.options.entries, 10);
 	CHECK_INT(s.options.top, 1000);
 	CHECK_INT(s.options.interval_ns, 5000000000);
 	CHECK(s.fits_terminal && !s.options.whole_stacks);
 	report_setup_deinit(&s);
 	PARSE(&o, "--format=brief", "--top=0", "--hide-frames=none", "-i7");
 	setup(&s, false, &o);
-	CHECK_INT(s.options.causes, 0);
+	CHECK_INT(s.options.entries, 0);
 	CHECK_INT(s.options.top, 0);
 	CHECK_INT(s.options.interval_ns, 7000000000);
 	CHECK(!s.fits_terminal && s.options.whole_stacks);
@@ -275,6 +306,7 @@ int main(void)
 	RUN(views_and_sorts);
 	RUN(what_reports_need);
 	RUN(formats);
+	RUN(tops_of_functions);
 	RUN(brief_tops);
 	RUN(colors);
 	RUN(locales);

@@ -370,7 +370,7 @@ static void rest(void)
 	fixture_fill(&f);
 
 	_cleanup_(freep) char *text =
-		render_with(&f, (struct report_options){.top = 2, .causes = 1});
+		render_with(&f, (struct report_options){.top = 2, .entries = 1});
 
 	/* 3100 + 64 + 7 bytes in total. The second stack's row does not belong to the
 	 * first cause. */

@@ -316,7 +316,7 @@ static void sorts(void)
 		[REPORT_SORT_SIZE] = 2,      [REPORT_SORT_COUNT] = 0,
 		[REPORT_SORT_TRAFFIC] = 3,   [REPORT_SORT_GROWTH] = 2,
 		[REPORT_SORT_AGE] = 1,       [REPORT_SORT_PEAK] = 0,
-		[REPORT_SORT_TEMPORARY] = 1,
+		[REPORT_SORT_TEMPORARY] = 1, [REPORT_SORT_CUMULATIVE] = 2,
 	};
 	_cleanup_(fixture_deinit) struct fixture f;
 

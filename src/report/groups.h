@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frames of a report by function, module, source file or line. Frames with the same
+ * texts belong to one group, in all processes: overloads and instances of a template are
+ * one function, since they have one short name (report/short_name.h).
+ */
+#ifndef REPORT_GROUPS_H
+#define REPORT_GROUPS_H
+
+#include "report/report.h"
+#include "util/hashmap.h"
+#include "util/strbuf.h"
+#include "util/string_table.h"
+#include "util/vec.h"
+
+enum group_kind {
+	GROUP_CODE,      /* frames */
+	GROUP_GAP,       /* the placeholder for missing frames */
+	GROUP_END,       /* why a stack ends early, or has no frames; see `row` */
+	GROUP_PROCESS,   /* the process of `row` */
+	GROUP_ALLOCATOR, /* the allocator of `row` */
+};
+
+struct group {
+	enum group_kind kind;
+	/* Of GROUP_CODE; indexes of the texts, or STRING_NONE: unknown, or not what the
+	 * groups are by. Use group_name() and so on. */
+	uint32_t name, module, file;
+	unsigned line;                /* in `file`; 0: unknown */
+	const struct report_row *row; /* the first row that has it */
+};
+
+typedef VEC(uint32_t) group_path;
+
+struct groups {
+	enum report_group by;
+	VEC(struct group) list;
+	struct string_table texts;
+	struct hashmap functions, places, codes, others; /* pairs of numbers -> number */
+	uint32_t *by_frame;   /* by report_frame.index; UINT32_MAX: not grouped yet */
+	unsigned char *kinds; /* enum code_kind, by report_frame.index */
+	size_t frame_count;
+	struct strbuf scratch;
+};
+
+/* Prepare for the rows of `report`, without a group yet. REPORT_GROUP_PATH and
+ * REPORT_GROUP_PROCESS stand for REPORT_GROUP_FUNCTION. The caller calls groups_deinit(),
+ * also after false. False: memory is out. */
+bool groups_init(struct groups *ret, const struct report *report, enum report_group by)
+	__attribute__((warn_unused_result));
+void groups_deinit(struct groups *groups);
+
+/*
+ * Replace `ret` by the groups of a row's frames, innermost first. Hidden frames are left
+ * out. So are the allocation functions at the inner end (CODE_ALLOCATOR): the first group
+ * is the function that called them. If all frames are such functions, it is the outermost
+ * one. `with_notes`: with placeholders for missing frames, and with GROUP_END behind the
+ * outermost frame of an incomplete stack. A row without frames has one GROUP_END. By
+ * REPORT_GROUP_CALLER and REPORT_GROUP_ALLOCATOR there is only one group. False: memory
+ * is out.
+ */
+bool groups_path(struct groups *groups, const struct report_row *row, bool with_notes,
+		 group_path *ret) __attribute__((warn_unused_result));
+
+/* The group of the row's process. False: memory is out. */
+bool groups_process(struct groups *groups, const struct report_row *row, uint32_t *ret)
+	__attribute__((warn_unused_result));
+
+/* Does a row have only one group? */
+bool report_group_is_single(enum report_group by);
+
+/* The short name, the path of the module and the path of the source file; NULL: unknown.
+ * Borrowed until the next call of groups_path(). */
+const char *group_name(const struct groups *groups, const struct group *group);
+const char *group_module(const struct groups *groups, const struct group *group);
+const char *group_file(const struct groups *groups, const struct group *group);
+
+#endif
