@@ -5,6 +5,7 @@
 #include "render/text_groups.h"
 #include "render/text_rows.h"
 #include "render/text_words.h"
+#include "render/texts.h"
 #include "render/views_all.h"
 #include "report/tree.h"
 #include "util/path.h"
@@ -27,6 +28,8 @@ struct tree_text {
 	struct text_page *page;
 	const struct report_section *section;
 	const struct tree *tree;
+	struct texts names;  /* of the groups, in their order */
+	VEC(size_t) widths;  /* columns of the names */
 	VEC(uint32_t) chain; /* the nodes of a line, from its first on */
 	size_t indent;       /* columns of the line's functions */
 	size_t used;         /* columns of the current line of the chain */
@@ -35,6 +38,22 @@ struct tree_text {
 static const struct group *group_of(const struct tree_text *t, uint32_t node)
 {
 	return &t->tree->groups.list.data[t->tree->nodes.data[node].group];
+}
+
+/* A name may be long and in many lines: escape it once. */
+static bool make_names(struct tree_text *t)
+{
+	const struct groups *groups = &t->tree->groups;
+
+	vec_foreach (group, &groups->list) {
+		size_t width =
+			text_append_group(&t->names.all, t->page->report, groups, group);
+
+		texts_end(&t->names);
+		if (!vec_push(&t->widths, width))
+			return false;
+	}
+	return !t->names.all.failed;
 }
 
 static bool collect_chain(struct tree_text *t, const struct tree_line *line)
@@ -80,11 +99,12 @@ static void append_function(struct tree_text *t, uint32_t node, size_t times)
 {
 	struct text_page *page = t->page;
 	const struct groups *groups = &t->tree->groups;
+	uint32_t group = t->tree->nodes.data[node].group;
 	size_t before;
 
 	text_set_style(page, TEXT_FUNCTION);
-	t->used +=
-		text_append_group(&page->text, page->report, groups, group_of(t, node));
+	strbuf_append(&page->text, texts_get(&t->names, group));
+	t->used += t->widths.data[group];
 	text_set_style(page, TEXT_PLAIN);
 	before = page->text.len;
 	if (times > 1)
@@ -184,12 +204,14 @@ static void append_text(struct text_page *page, const struct report_section *sec
 	struct tree_text t = {.page = page, .section = section, .tree = &tree};
 	struct error *err = tree_make(page->report, section, &wanted, &tree);
 
-	if (err)
+	if (err || !make_names(&t))
 		page->text.failed = true;
 	else
 		append_tree(&t);
 	error_destroy(err);
 	vec_deinit(&t.chain);
+	vec_deinit(&t.widths);
+	texts_deinit(&t.names);
 	tree_deinit(&tree);
 }
 

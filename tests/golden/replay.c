@@ -294,9 +294,9 @@ static void replay(void)
 
 static void views(void)
 {
-	static const char *const names[] = {"growth",      "traffic",  "peak",
-					    "allocations", "threads",  "histogram",
-					    "lifetimes",   "processes"};
+	static const char *const names[] = {
+		"growth",    "traffic",   "peak",      "allocations", "threads",
+		"histogram", "lifetimes", "processes", "functions",   "tree"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char words[1024], name[64];

@@ -2,6 +2,7 @@
 /* go tool pprof reads our profiles. Its numbers for each function must equal the stacks
  * of the same report in JSON, to the byte. */
 #include "readers/readers.h"
+#include "unit/random.h"
 #include "unit/render/fixture_course.h"
 #include "unit/render/fixture_lines.h"
 
@@ -270,6 +271,56 @@ static void callers_of_allocators(void)
 	CHECK_CONTAINS(top, "1300B 98.48% 98.48%");
 }
 
+/* --view functions has the numbers of -top, also with recursion. */
+static void functions_as_in_top(void)
+{
+	const struct report_options options = {.view = "functions",
+					       .sort = REPORT_SORT_CUMULATIVE};
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(fixture_deinit) struct fixture f;
+	_cleanup_(functions_deinit) struct functions ours = {0}, theirs = {0};
+	uint64_t symbols[6], frames[12];
+	long long sum = 0;
+
+	fixture_init(&f);
+	for (size_t i = 0; i < 6; i++)
+		symbols[i] = fixture_symbol(
+			&f, (const char *[]){"a", "b", "c", "d", "e", "g"}[i],
+			i % 2 ? "/srv/app/bin/leaky" : "/srv/app/lib/x.so");
+	for (size_t i = 0; i < 60; i++) {
+		size_t depth = 1 + random_below(12);
+		uint64_t size_bytes = 1 + random_below(100000);
+
+		for (size_t k = 0; k < depth; k++)
+			frames[k] = symbols[random_below(6)];
+		fixture_block(&f, BLOCK_HEAP, size_bytes, 1,
+			      fixture_stack(&f, STACK_END_COMPLETE, depth, frames));
+		sum += (long long)size_bytes;
+	}
+	fixture_report_with(&f, &options);
+	readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+	_cleanup_(freep) char *csv = fixture_render(&f, "csv", NULL);
+	_cleanup_(freep) char *top = pprof("-top -cum", temp_dir_path(&dir, "a.pb.gz"));
+
+	parse_top(top, &theirs);
+	for (const char *line = strchr(csv, '\n') + 1; *line;
+	     line = strchr(line, '\n') + 1) {
+		char name[64];
+		long long flat, cum;
+		struct function *function;
+
+		REQUIRE(sscanf(line,
+			       "heap,\"%63[^\"]\",\"%*[^\"]\",\"\",,%lld,%*d,%*d,%lld",
+			       name, &flat, &cum) == 3);
+		function = functions_get(&ours, name);
+		function->flat += flat;
+		function->cum += cum;
+	}
+	CHECK_INT(ours.list.len, 6);
+	check_equal(&theirs, &ours, sum);
+}
+
 /* Inlined functions are separate frames in pprof, too, and have lines. */
 static void lines_and_inlined_functions(void)
 {
@@ -389,6 +440,7 @@ int main(void)
 	RUN(sampled_numbers_are_scaled);
 	RUN(traffic_is_ours);
 	RUN(callers_of_allocators);
+	RUN(functions_as_in_top);
 	RUN(lines_and_inlined_functions);
 	RUN(a_difference_is_ours_too);
 	RUN(raw_sums_up);
