@@ -48,6 +48,13 @@ struct error *option_error_unknown(const char *dashes, const char *name, size_t 
 	return finish(&text);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len > end_len && !strcmp(text + len - end_len, end);
+}
+
 struct error *option_error_argument(const char *arg, size_t pid_count)
 {
 	const struct option_row *pid = &option_rows[OPTION_PID];
@@ -56,7 +63,11 @@ struct error *option_error_argument(const char *arg, size_t pid_count)
 
 	strbuf_append(&text, "unexpected argument ");
 	append_quoted(&text, arg);
-	if (!units_parse_integer(arg, pid->min, pid->max, &number)) {
+	if (ends_with(arg, ".mts")) {
+		strbuf_append(&text, "; did you mean --replay FILE or --diff OLD NEW?");
+	} else if (option_find(arg, strlen(arg))) {
+		strbuf_appendf(&text, "; did you mean --%s?", arg);
+	} else if (!units_parse_integer(arg, pid->min, pid->max, &number)) {
 		size_t before = text.len;
 
 		option_hint(pid, "-p", arg, &text);

@@ -58,8 +58,13 @@ struct error *proc_access_error(const struct proc *proc, const char *name, int e
 	if (err == ESRCH || proc_has_exited(proc))
 		return proc_gone(proc);
 	if (err == EACCES || err == EPERM) {
+		struct error *missing = proc_check_privileges();
 		struct stat st;
 		char path[32];
+
+		/* That says everything that is missing, not only what /proc needs. */
+		if (missing)
+			return missing;
 
 		snprintf(path, sizeof(path), "/proc/%d", proc->pid);
 		if (stat(path, &st) == 0 && st.st_uid != geteuid())

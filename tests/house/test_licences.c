@@ -111,6 +111,7 @@ static void check_tree(const char *name)
 			continue;
 		/* What is built, and the texts of the licences. */
 		if (!*name && (!strncmp(entry->d_name, "build", 5) ||
+			       !strncmp(entry->d_name, "obj-", 4) ||
 			       !strncmp(entry->d_name, "LICENSE", 7) ||
 			       !strcmp(entry->d_name, "REUSE.toml")))
 			continue;
@@ -118,6 +119,9 @@ static void check_tree(const char *name)
 			 entry->d_name);
 		snprintf(path, sizeof(path), "%s/%s", SOURCE_DIR, below);
 		REQUIRE(!lstat(path, &st));
+		/* What debhelper makes. */
+		if (!strcmp(below, "debian/memtrace"))
+			continue;
 		if (S_ISDIR(st.st_mode))
 			check_tree(below);
 		else if (S_ISREG(st.st_mode))
