@@ -11,8 +11,6 @@
 #include "render/text_head.h"
 #include "render/text_processes.h"
 #include "render/text_words.h"
-#include "util/cleanup.h"
-#include "util/escape.h"
 
 /* The terminal shows the last of its lines, and the shell's prompt below them. Whatever
  * its height, the first cause is among so many last lines. */
@@ -200,20 +198,17 @@ static size_t room_of(const struct report *report, size_t section, size_t room)
 
 static void put_none(struct brief_page *page, const struct report_section *section)
 {
-	if (!section->live.count)
-		return;
-	brief_end_line(page);
-	brief_indent(page, 2);
-	if (section->listed.count) {
-		const char *names = page->report->near_filter;
-		_cleanup_(freep) char *shown = names ? escape_dup(names) : NULL;
+	struct strbuf text = {0};
 
-		brief_putf(page, TEXT_PLAIN, "No stack matches the filters.%s%s",
-			   shown ? " The nearest names: " : "", shown ? shown : "");
-	} else
-		brief_putf(page, TEXT_PLAIN, "None is older than %s.",
-			   units_format_duration(page->report->options.older_ns).s);
-	brief_end_line(page);
+	brief_append_none(&text, page->report, section);
+	if (text.len) {
+		brief_end_line(page);
+		brief_indent(page, 2);
+		brief_put(page, TEXT_PLAIN, text.data);
+		brief_end_line(page);
+	}
+	page->text.failed |= text.failed;
+	strbuf_deinit(&text);
 }
 
 static struct error *put_sections(struct brief_page *page)

@@ -8,6 +8,7 @@
 #include "render/class_words.h"
 #include "render/text_processes.h"
 #include "render/text_words.h"
+#include "util/escape.h"
 #include "util/saturate.h"
 
 #define INDENT        6 /* of the lines below a cause */
@@ -50,6 +51,28 @@ static size_t indent_of(const struct brief_page *page)
 	return page->columns < NARROW ? INDENT_NARROW : INDENT;
 }
 
+void brief_append_blocks(struct strbuf *text, const struct report *report,
+			 const struct report_section *section, const struct cause *cause,
+			 bool with_trend)
+{
+	const struct cause_part *first = cause->parts;
+	uint64_t count = cause->sum.estimated_count;
+
+	strbuf_appendf(text, "in %" PRIu64 " %s", count,
+		       class_blocks(section->class, count));
+	if (cause->part_count == 1)
+		text_append_where(text, report, first->row);
+	if (first->slope_bytes_per_s > 0 && with_trend)
+		strbuf_appendf(text, ", grew in %" PRIu32 " of %" PRIu32 " intervals",
+			       first->row->trend->grew, first->row->trend->intervals);
+	else if (report->has_previous && cause->estimated_growth_bytes)
+		strbuf_appendf(text, ", %s",
+			       text_format_growth(cause->estimated_growth_bytes).s);
+	if (!report->options.combined_only)
+		strbuf_appendf(text, ", oldest %s",
+			       units_format_duration(cause->oldest_age_ns).s);
+}
+
 /* "  9.2 MiB/min  make_order (shop.cc:88)". */
 static void put_title(struct brief_page *page, const struct list *list,
 		      const struct cause *cause)
@@ -82,26 +105,11 @@ static void put_title(struct brief_page *page, const struct list *list,
 static void append_sums(struct strbuf *text, const struct list *list,
 			const struct cause *cause, enum detail detail)
 {
-	const struct report *report = list->page->report;
-	const struct cause_part *first = cause->parts;
-	uint64_t count = cause->sum.estimated_count;
-
 	if (cause->slope_bytes_per_s > 0)
 		strbuf_appendf(text, "%s ",
 			       units_format_bytes(cause->sum.estimated_bytes).s);
-	strbuf_appendf(text, "in %" PRIu64 " %s", count,
-		       class_blocks(list->section->class, count));
-	if (cause->part_count == 1)
-		text_append_where(text, report, first->row);
-	if (first->slope_bytes_per_s > 0 && detail == DETAIL_MUCH)
-		strbuf_appendf(text, ", grew in %" PRIu32 " of %" PRIu32 " intervals",
-			       first->row->trend->grew, first->row->trend->intervals);
-	else if (report->has_previous && cause->estimated_growth_bytes)
-		strbuf_appendf(text, ", %s",
-			       text_format_growth(cause->estimated_growth_bytes).s);
-	if (!report->options.combined_only)
-		strbuf_appendf(text, ", oldest %s",
-			       units_format_duration(cause->oldest_age_ns).s);
+	brief_append_blocks(text, list->page->report, list->section, cause,
+			    detail == DETAIL_MUCH);
 }
 
 /* The frame that the naming frame has called, or NULL if it is the innermost one. */
@@ -324,26 +332,36 @@ static void fit(struct list *list, size_t most)
 	}
 }
 
+void brief_append_heading(struct strbuf *text, const struct report_section *section,
+			  const struct causes *causes, bool of_suspects)
+{
+	size_t suspects = causes->suspect_count;
+	const char *among = class_words(section->class)->among;
+
+	if (of_suspects)
+		strbuf_appendf(text, "%zu leak %s%s%s", suspects,
+			       text_plural(suspects, "suspect", "suspects"), among,
+			       suspects > 1 ? ", fastest first" : "");
+	else
+		strbuf_appendf(text, "%s%s, largest first",
+			       suspects ? "Other live memory" : "Live", among);
+}
+
 static void put_heading(struct brief_page *page, const struct list *list, size_t index)
 {
 	size_t suspects = list->causes->suspect_count;
-	const char *among = class_words(list->section->class)->among;
-	char heading[160];
+	struct strbuf heading = {0};
 
 	if (index != 0 && index != suspects)
 		return;
-	if (index < suspects)
-		snprintf(heading, sizeof(heading), "%zu leak %s%s%s:", suspects,
-			 text_plural(suspects, "suspect", "suspects"), among,
-			 suspects > 1 ? ", fastest first" : "");
-	else
-		snprintf(heading, sizeof(heading),
-			 "%s%s, largest first:", suspects ? "Other live memory" : "Live",
-			 among);
+	brief_append_heading(&heading, list->section, list->causes, index < suspects);
+	strbuf_append_char(&heading, ':');
 	if (page->lines)
 		brief_end_line(page);
-	brief_put_words(page, TEXT_HEADING, 2, heading);
+	brief_put_words(page, TEXT_HEADING, 2, strbuf_text(&heading));
 	brief_end_line(page);
+	page->text.failed |= heading.failed;
+	strbuf_deinit(&heading);
 }
 
 /* "... 14 more causes: 1.2 MiB". */
@@ -373,6 +391,25 @@ static void put_rest(struct brief_page *page, const struct list *list)
 	brief_end_line(page);
 	page->text.failed |= text.failed;
 	strbuf_deinit(&text);
+}
+
+void brief_append_none(struct strbuf *text, const struct report *report,
+		       const struct report_section *section)
+{
+	const char *names = report->near_filter;
+
+	if (!section->live.count)
+		return;
+	if (!section->listed.count) {
+		strbuf_appendf(text, "None is older than %s.",
+			       units_format_duration(report->options.older_ns).s);
+		return;
+	}
+	strbuf_append(text, "No stack matches the filters.");
+	if (names) {
+		strbuf_append(text, " The nearest names: ");
+		escape_text(text, names);
+	}
 }
 
 void brief_put_causes(struct brief_page *page, const struct report_section *section,

@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "render/class_words.h"
 #include "render/flame_page.h"
 #include "render/formats.h"
+#include "render/text_words.h"
 #include "render/xml.h"
 #include "util/cleanup.h"
 #include "util/saturate.h"
@@ -54,6 +56,12 @@ struct flame {
 	struct strbuf text;
 	FILE *out;
 };
+
+/* Are the widths what is live? An event's hits and a difference are not. */
+static bool has_live(const struct flame *f)
+{
+	return !f->page.options->old && !f->page.report->snapshot->event;
+}
 
 /* The x position of a frame that begins at byte `at`, in hundredths of a pixel. Widths
  * are differences of positions, so that adjacent frames add up exactly. */
@@ -125,30 +133,45 @@ static void append_label(struct strbuf *text, const char *name, uint64_t width)
 	strbuf_append(text, chars > room ? ".." : "");
 }
 
+/* The bytes that are 100 %. Those of a section, or of the whole report. */
+static uint64_t whole_of(const struct flame *f, const struct report_section *section)
+{
+	if (!has_live(f))
+		return f->total_bytes;
+	return section ? section->live.estimated_bytes : f->page.live_bytes;
+}
+
+static void append_share(const struct flame *f, struct strbuf *text,
+			 const struct report_section *section, uint64_t bytes)
+{
+	strbuf_appendf(text, ", %s", text_format_share(bytes, whole_of(f, section)).s);
+	if (f->page.report->section_count > 1 && has_live(f))
+		strbuf_appendf(text, " of %s",
+			       section ? class_words(section->class)->name : "all");
+}
+
 /* Append the lines of a tooltip: the name, its module if it has one, the numbers. */
 static void append_tooltip(const struct flame *f, struct strbuf *text, const char *name,
-			   const char *module, uint64_t bytes, uint64_t blocks)
+			   const char *module, const struct report_section *section,
+			   uint64_t bytes, uint64_t blocks)
 {
-	/* In tenths, so that the locale does not affect the decimal point. */
 	const struct snapshot *snap = f->page.report->snapshot;
-	unsigned tenths = (unsigned)((wide)bytes * 1000 / f->total_bytes);
 
 	xml_append(text, name);
 	if (*module) {
 		strbuf_append_char(text, '\n');
 		xml_append(text, module);
 	}
-	if (snap->event && !snap->event_bytes) {
-		strbuf_appendf(text, "\n%" PRIu64 " %s, %u.%u %%", bytes,
-			       bytes == 1 ? "event" : "events", tenths / 10, tenths % 10);
-		return;
-	}
-	strbuf_appendf(text, "\n%s, %" PRIu64 " bytes in %" PRIu64 " %s, %u.%u %%",
-		       units_format_bytes(bytes).s, bytes, blocks,
-		       snap->event   ? "events and mappings"
-		       : blocks == 1 ? "block"
-				     : "blocks",
-		       tenths / 10, tenths % 10);
+	if (snap->event && !snap->event_bytes)
+		strbuf_appendf(text, "\n%" PRIu64 " %s", bytes,
+			       bytes == 1 ? "event" : "events");
+	else
+		strbuf_appendf(text, "\n%s, %" PRIu64 " bytes in %" PRIu64 " %s",
+			       units_format_bytes(bytes).s, bytes, blocks,
+			       snap->event   ? "events and mappings"
+			       : blocks == 1 ? "block"
+					     : "blocks");
+	append_share(f, text, section, bytes);
 }
 
 /* Append the numbers of a frame in a difference, after the numbers for its width. */
@@ -159,7 +182,8 @@ static void append_difference(struct strbuf *text, uint64_t old_bytes, uint64_t 
 }
 
 static void append_frame(struct flame *f, size_t level, const struct name *name,
-			 uint64_t bytes, uint64_t blocks)
+			 const struct report_section *section, uint64_t bytes,
+			 uint64_t blocks)
 {
 	uint64_t old_bytes = f->old_bytes - f->open.data[level].first_old;
 	uint64_t new_bytes = f->new_bytes - f->open.data[level].first_new;
@@ -175,7 +199,7 @@ static void append_frame(struct flame *f, size_t level, const struct name *name,
 		       "<g class=\"f\" data-l=\"%zu\" data-o=\"%" PRIu64
 		       "\" data-b=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
 		       level, from, bytes, blocks);
-	append_tooltip(f, text, shown, module, bytes, blocks);
+	append_tooltip(f, text, shown, module, section, bytes, blocks);
 	if (f->page.options->old)
 		append_difference(text, old_bytes, new_bytes);
 	strbuf_append(text, "</title><rect x=\"");
@@ -200,6 +224,20 @@ static void flush(struct flame *f, size_t least)
 	strbuf_deinit(&f->text);
 }
 
+/* The section of a frame at `level` of a path; NULL if a frame there may be of several.
+ */
+static const struct report_section *section_of(const struct flame *f,
+					       const struct path *path, size_t level)
+{
+	const struct report *report = f->page.report;
+	/* Above the frame of all memory, and that of the process. */
+	size_t first = 1 + (report->snapshot->processes.len > 1);
+
+	if (report->section_count == 1)
+		return &report->sections[0];
+	return level >= first ? &report->sections[path->section] : NULL;
+}
+
 /* Close the frames at `level` and above: no more paths go through them. `path` is the
  * last path; NULL: none. */
 static void close_frames(struct flame *f, const struct path *path, size_t level)
@@ -217,7 +255,8 @@ static void close_frames(struct flame *f, const struct path *path, size_t level)
 			if (name)
 				f->drawn[name - f->paths.names.list.data] = true;
 			if (f->scan == SCAN_DRAW)
-				append_frame(f, at, name, bytes, blocks);
+				append_frame(f, at, name, section_of(f, path, at), bytes,
+					     blocks);
 			flush(f, FLUSH_BYTES);
 		}
 		f->open.len--;
@@ -253,6 +292,16 @@ static bool scan(struct flame *f)
 	return true;
 }
 
+static uint64_t find_live(const struct flame *f)
+{
+	const struct report *report = f->page.report;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < report->section_count; i++)
+		sum = saturate_add(sum, report->sections[i].live.estimated_bytes);
+	return has_live(f) ? sum : f->total_bytes;
+}
+
 static struct error *draw(struct flame *f)
 {
 	vec_foreach (path, &f->paths.list)
@@ -268,6 +317,7 @@ static struct error *draw(struct flame *f)
 	f->page.names = &f->paths.names;
 	f->page.drawn = f->drawn;
 	f->page.total_bytes = f->total_bytes;
+	f->page.live_bytes = find_live(f);
 	f->page.levels = f->levels;
 	f->scan = SCAN_DRAW;
 	flame_page_begin(&f->text, &f->page);

@@ -16,18 +16,21 @@ struct flame_options {
 	 * are red if they hold more than before and blue if less; their width is the
 	 * larger of both. NULL: not a difference. */
 	const struct report *old;
-	/* Write an <svg class="flame"> for an HTML page. The page provides the title, the
-	 * losses, the style and, after the graph, the script. */
+	/* Write HTML elements for a page: buttons, an <svg class="flame"> and a legend.
+	 * The page provides the title, the losses, the style and, after the graph, the
+	 * script, which makes the graph as wide as the page. */
 	bool is_part;
 };
 
 /*
  * Write a self-contained SVG (1.1): it loads no other file. The width of a frame is its
- * share of the bytes of all rows. Frames narrower than a tenth of a pixel are omitted. If
- * more than 20,000 frames remain, the limit is doubled until they fit. The page says how
- * many are omitted; their bytes are part of their callers' frames. Order and colours
- * depend on names only. A script (flame.js) zooms, searches and shows numbers; without
- * it, and in print, the graph and its labels are readable. Every frame is
+ * share of the bytes of all rows. Percentages are of live bytes: of a class of blocks
+ * if the frame belongs to one, else of all. Frames narrower than a tenth of a pixel are
+ * omitted. If more than 20,000 frames remain, the limit is doubled until they fit. The
+ * page says how many are omitted; their bytes are part of their callers' frames. Order
+ * and colours depend on names only. A script (flame.js) zooms, searches and shows
+ * numbers; without it, and in print, the graph and its labels are readable. Every frame
+ * is
  *
  * <g class="f" data-l="LEVEL" data-o="BYTES BEFORE IT" data-b="BYTES" data-n="BLOCKS">
  *

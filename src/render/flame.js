@@ -11,8 +11,12 @@
 	var width = Number(svg.getAttribute("data-width"));
 	var total = Number(svg.getAttribute("data-bytes"));
 	var unit = svg.getAttribute("data-unit") || "bytes";
-	var details = svg.querySelector("#details");
-	var matched = svg.querySelector("#matched");
+	// Percentages are of all live bytes, as in the tooltips.
+	var live = Number(svg.getAttribute("data-live"));
+	// The last lines of a title have numbers.
+	var numbers = Number(svg.getAttribute("data-numbers"));
+	var details = document.querySelector("#details");
+	var matched = document.querySelector("#matched");
 	var zoomed = null;
 	var term = "";
 
@@ -21,15 +25,17 @@
 
 	var frames = Array.prototype.map.call(svg.querySelectorAll("g.f"), function (g) {
 		var title = g.querySelector("title").textContent.split("\n");
+		var names = title.slice(0, -numbers);
 
 		return {
 			g: g,
 			rect: g.querySelector("rect"),
 			label: g.querySelector("text"),
 			// Lines of the title: the name, the module if there is one, the numbers.
-			name: title[0],
-			origin: title.slice(0, -1).join("\n").toLowerCase(),
-			details: title.join(", "),
+			name: names[0],
+			origin: names.join("\n").toLowerCase(),
+			// A name may be longer than the line.
+			details: title.slice(-numbers).join(", ") + ": " + names.join(", "),
 			level: Number(g.getAttribute("data-l")),
 			offset: Number(g.getAttribute("data-o")),
 			bytes: Number(g.getAttribute("data-b"))
@@ -74,7 +80,7 @@
 	}
 
 	function percent(bytes) {
-		return (100 * bytes / total).toFixed(1) + " %";
+		return (live ? 100 * bytes / live : 0).toFixed(1) + " %";
 	}
 
 	// Finds any part of a name or a module, ignoring case. If a match is inside another one, its bytes
@@ -123,7 +129,7 @@
 	});
 	// Calls `press` on a click, and on the keys Enter and Space.
 	function button(selector, press) {
-		var element = svg.querySelector(selector);
+		var element = document.querySelector(selector);
 
 		element.addEventListener("click", press);
 		element.addEventListener("keydown", function (event) {
@@ -134,6 +140,27 @@
 		});
 	}
 
+	// In a page the graph is as wide as the page, and its text is not scaled.
+	function fit() {
+		var view = svg.getAttribute("viewBox").split(" ");
+		var columns = svg.parentNode.clientWidth;
+
+		if (columns > 2 * left && Number(view[2]) !== columns) {
+			view[2] = columns;
+			svg.setAttribute("viewBox", view.join(" "));
+			svg.setAttribute("width", columns);
+			width = columns - 2 * left;
+			zoom(zoomed);
+		}
+	}
+
+	if (!alone) {
+		fit();
+		window.addEventListener("resize", fit);
+		// The root is at the bottom.
+		if (!svg.hasAttribute("data-inverted"))
+			svg.parentNode.scrollTop = svg.parentNode.scrollHeight;
+	}
 	button("#reset", function () {
 		zoom(null);
 	});

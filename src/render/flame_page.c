@@ -150,6 +150,20 @@ static void append_section(struct strbuf *out, const struct snapshot *snap,
 			       section->row_count, section->stack_count);
 }
 
+/* Did options leave out live blocks? */
+static bool is_partial(const struct report *report)
+{
+	bool partial = false;
+
+	for (size_t i = 0; i < report->section_count; i++) {
+		const struct report_section *section = &report->sections[i];
+
+		partial |= section->class != BLOCK_EVENT &&
+			   section->ranked.size_bytes < section->live.size_bytes;
+	}
+	return partial;
+}
+
 void flame_describe(struct strbuf *out, const struct report *report,
 		    const struct flame_options *options)
 {
@@ -163,6 +177,8 @@ void flame_describe(struct strbuf *out, const struct report *report,
 	    !report->snapshot->event)
 		strbuf_appendf(out, "; older than %s",
 			       units_format_duration(report->options.older_ns).s);
+	if (!options->old && is_partial(report))
+		strbuf_append(out, "; percentages are of all live memory");
 	if (options->reverse)
 		strbuf_append(out, report->snapshot->event
 					   ? "; merged from the innermost function on"
@@ -238,6 +254,16 @@ static size_t prefix_len(const char *text, size_t chars)
 	return len;
 }
 
+static void append_module(struct strbuf *out, const char *module)
+{
+	_cleanup_(freep) char *shown = strndup(module, prefix_len(module, LEGEND_CHARS));
+
+	if (shown)
+		xml_append(out, shown);
+	else
+		out->failed = true;
+}
+
 static void append_legend(struct strbuf *out, const struct flame_page *page,
 			  const modules *list)
 {
@@ -247,31 +273,47 @@ static void append_legend(struct strbuf *out, const struct flame_page *page,
 	for (size_t i = 0; i < list->len && i < LEGEND_MAX; i++) {
 		size_t x = FLAME_MARGIN + i % LEGEND_COLUMNS * column;
 		size_t y = top + i / LEGEND_COLUMNS * FLAME_ROW;
-		_cleanup_(freep) char *shown =
-			strndup(list->data[i], prefix_len(list->data[i], LEGEND_CHARS));
 
 		strbuf_appendf(out,
 			       "<rect x=\"%zu\" y=\"%zu\" width=\"11\" height=\"11\" "
 			       "fill=\"%s\"/><text x=\"%zu\" y=\"%zu\">",
 			       x, y, flame_colour(list->data[i]).s, x + 16, y + 10);
-		if (shown)
-			xml_append(out, shown);
-		else
-			out->failed = true;
+		append_module(out, list->data[i]);
 		strbuf_append(out, "</text>\n");
 	}
+}
+
+/* Append the legend of an HTML page, whose items wrap. */
+static void append_part_legend(struct strbuf *out, const modules *list)
+{
+	if (!list->len)
+		return;
+	strbuf_append(out, "<ul class=\"legend\">\n");
+	for (size_t i = 0; i < list->len && i < LEGEND_MAX; i++) {
+		strbuf_appendf(out,
+			       "<li><svg width=\"11\" height=\"11\" aria-hidden=\"true\">"
+			       "<rect width=\"11\" height=\"11\" fill=\"%s\"/></svg> ",
+			       flame_colour(list->data[i]).s);
+		append_module(out, list->data[i]);
+		strbuf_append(out, "</li>\n");
+	}
+	strbuf_append(out, "</ul>\n");
 }
 
 static void append_omitted(struct strbuf *out, const struct flame_page *page)
 {
 	bool is_one = page->omitted == 1;
 
-	strbuf_appendf(out,
-		       "<text x=\"%d\" y=\"70\" text-anchor=\"end\">%zu %s of less "
-		       "than %s %s not drawn</text>\n",
-		       FLAME_WIDTH - FLAME_MARGIN, page->omitted,
+	if (!page->omitted)
+		return;
+	if (!page->options->is_part)
+		strbuf_appendf(out, "<text x=\"%d\" y=\"70\" text-anchor=\"end\">",
+			       FLAME_WIDTH - FLAME_MARGIN);
+	strbuf_appendf(out, "%zu %s of less than %s %s not drawn", page->omitted,
 		       is_one ? "frame" : "frames",
 		       units_format_bytes(page->least_bytes).s, is_one ? "is" : "are");
+	if (!page->options->is_part)
+		strbuf_append(out, "</text>\n");
 }
 
 /* Hidden in print, where they do nothing. */
@@ -285,6 +327,19 @@ static void append_controls(struct strbuf *out)
 		       "y=\"70\">Search</text>"
 		       "<text id=\"matched\" role=\"status\" x=\"%d\" y=\"70\"/></g>\n",
 		       FLAME_MARGIN, FLAME_MARGIN + 90, FLAME_MARGIN + 160);
+}
+
+/* Append the buttons of an HTML page, and the line with the numbers of a frame. */
+static void append_part_controls(struct strbuf *out, const struct flame_page *page)
+{
+	strbuf_append(out,
+		      "<p class=\"control\"><button id=\"reset\">Reset zoom</button> "
+		      "<button id=\"search\">Search</button> "
+		      "<span id=\"matched\" role=\"status\"></span> <span "
+		      "class=\"note\">");
+	append_omitted(out, page);
+	strbuf_append(out,
+		      "</span></p>\n<p id=\"details\"> </p>\n<div class=\"graph\">\n");
 }
 
 /* The root element, with the numbers that the script needs. */
@@ -301,9 +356,13 @@ static void append_root(struct strbuf *out, const struct flame_page *page, size_
 			: "version=\"1.1\" ");
 	strbuf_appendf(out,
 		       "width=\"%d\" height=\"%zu\" viewBox=\"0 %d %d %zu\" "
-		       "data-x=\"%d\" data-width=\"%d\" data-bytes=\"%" PRIu64 "\"%s>\n",
+		       "data-x=\"%d\" data-width=\"%d\" data-live=\"%" PRIu64
+		       "\" data-numbers=\"%d\"%s data-bytes=\"%" PRIu64 "\"%s>\n",
 		       FLAME_WIDTH, height, top, FLAME_WIDTH, height, FLAME_MARGIN,
-		       FLAME_WIDTH - 2 * FLAME_MARGIN, page->total_bytes,
+		       FLAME_WIDTH - 2 * FLAME_MARGIN, page->live_bytes,
+		       page->options->old ? 2 : 1,
+		       page->options->inverted ? " data-inverted=\"\"" : "",
+		       page->total_bytes,
 		       is_counted(page) ? " data-unit=\"events\"" : "");
 }
 
@@ -343,23 +402,31 @@ static void append_head(struct strbuf *out, const struct flame_page *page)
 	}
 }
 
+/* The height of the picture: in an HTML page the legend is not part of it. */
+static size_t height_of(const struct flame_page *page, const modules *list)
+{
+	if (page->options->is_part)
+		return frames_end(page) + 4;
+	return frames_end(page) + 34 + legend_rows(list) * FLAME_ROW + FLAME_MARGIN;
+}
+
 void flame_page_begin(struct strbuf *out, const struct flame_page *page)
 {
 	modules list = {0};
-	size_t height;
 
 	if (!find_modules(page, &list))
 		out->failed = true;
-	height = frames_end(page) + 34 + legend_rows(&list) * FLAME_ROW + FLAME_MARGIN;
-	vec_deinit(&list);
-	if (!page->options->is_part)
+	if (page->options->is_part) {
+		append_part_controls(out, page);
+		append_root(out, page, height_of(page, &list));
+	} else {
 		strbuf_append(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-	append_root(out, page, height);
-	if (!page->options->is_part)
+		append_root(out, page, height_of(page, &list));
 		append_head(out, page);
-	if (page->omitted)
 		append_omitted(out, page);
-	append_controls(out);
+		append_controls(out);
+	}
+	vec_deinit(&list);
 }
 
 void flame_page_end(struct strbuf *out, const struct flame_page *page)
@@ -368,16 +435,18 @@ void flame_page_end(struct strbuf *out, const struct flame_page *page)
 
 	if (!find_modules(page, &list))
 		out->failed = true;
-	strbuf_appendf(out, "<text id=\"details\" x=\"%d\" y=\"%zu\"> </text>\n",
-		       FLAME_MARGIN, frames_end(page) + 20);
-	append_legend(out, page, &list);
-	vec_deinit(&list);
-	if (!page->options->is_part) {
+	if (page->options->is_part) {
+		strbuf_append(out, "</svg>\n</div>\n");
+		append_part_legend(out, &list);
+	} else {
+		strbuf_appendf(out, "<text id=\"details\" x=\"%d\" y=\"%zu\"> </text>\n",
+			       FLAME_MARGIN, frames_end(page) + 20);
+		append_legend(out, page, &list);
 		strbuf_append(out, "<script><![CDATA[\n");
 		strbuf_append(out, flame_script());
-		strbuf_append(out, "]]></script>\n");
+		strbuf_append(out, "]]></script>\n</svg>\n");
 	}
-	strbuf_append(out, "</svg>\n");
+	vec_deinit(&list);
 }
 
 const char *flame_script(void)

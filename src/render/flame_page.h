@@ -12,8 +12,8 @@
 #define FLAME_MARGIN 10
 #define FLAME_ROW    16
 #define FLAME_TOP    84 /* top of the frames */
-/* Top of the part that remains in an HTML page, which has its own title. */
-#define FLAME_PART_TOP 56
+/* Top of the part that remains in an HTML page, which has its own title and buttons. */
+#define FLAME_PART_TOP (FLAME_TOP - 4)
 
 struct flame_page {
 	const struct report *report;
@@ -21,7 +21,8 @@ struct flame_page {
 	const struct names *names;
 	const bool *drawn; /* by id of name: a visible frame has it */
 	uint64_t total_bytes;
-	size_t levels;  /* of visible frames */
+	uint64_t live_bytes; /* percentages are of this */
+	size_t levels;       /* of visible frames */
 	size_t omitted; /* frames that are omitted because they are below least_bytes */
 	uint64_t least_bytes;
 };

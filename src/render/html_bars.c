@@ -62,7 +62,7 @@ static void append_table(struct strbuf *out, const char *first, append_class *ap
 		append(out, i);
 		strbuf_append(out, "</th>");
 		for (size_t k = 0; k < count; k++) {
-			html_append_count(out, bars[k].counts[i]);
+			html_append_count(out, bars[k].name, bars[k].counts[i]);
 			html_append_bar(out, bars[k].counts[i], bars[k].highest);
 		}
 		strbuf_append(out, "</tr>\n");
@@ -95,9 +95,9 @@ void html_append_sizes(struct strbuf *out, const struct report *report)
 	bars_set(&bars[1], heap->ever_sizes);
 	if (!bars[0].highest && !(snap->has_traffic && bars[1].highest))
 		return;
-	strbuf_append(out, "<section id=\"sizes\">\n<h2>Sizes of heap blocks</h2>\n");
+	html_begin_folded(out, "sizes", "Sizes of heap blocks");
 	append_table(out, "Size", append_size, bars, snap->has_traffic ? 2 : 1);
-	strbuf_append(out, "</section>\n");
+	html_end_folded(out);
 }
 
 /* Class 0 is below 1 ms; class i begins at 2^(i-1) ms. */
@@ -141,11 +141,11 @@ void html_append_ages(struct strbuf *out, const struct report *report)
 	bars_round(&bars[1], freed);
 	if (!bars[0].highest && !(snap->has_lifetimes && bars[1].highest))
 		return;
-	strbuf_append(out, "<section id=\"ages\">\n<h2>Ages of heap blocks</h2>\n");
+	html_begin_folded(out, "ages", "Ages of heap blocks");
 	append_table(out, "Time", append_age, bars, snap->has_lifetimes ? 2 : 1);
 	if (snap->has_lifetimes && heap->is_estimate)
 		strbuf_append(out,
 			      "<p class=\"note\">Lifetimes are of the blocks that were "
 			      "sampled, and are not scaled.</p>\n");
-	strbuf_append(out, "</section>\n");
+	html_end_folded(out);
 }

@@ -7,20 +7,26 @@
 #include "util/units.h"
 
 /* Lengths are in pixels. */
-#define WIDTH       1180
 #define LEFT        86
-#define PLOT_WIDTH  (WIDTH - LEFT - 28) /* room for half of the last time label */
+#define RIGHT       28 /* room for half of the last time label */
 #define PLOT_HEIGHT 110
 #define PLOT_TOP    30 /* below the title of the panel */
 #define PANEL       (PLOT_TOP + PLOT_HEIGHT + 16)
 #define AXIS        22
 
-/* More points would not be visible at this size. If moments are grouped, the highest
- * value of a group is plotted. */
-#define MAX_POINTS 550
 /* Maximum number of rows in the table below the chart. */
-#define MAX_ROWS  100
-#define MAX_TICKS 8
+#define MAX_ROWS 100
+
+/* A chart is drawn twice, and the style sheet chooses the one that fits the screen: the
+ * text of a picture shrinks with it. */
+static const struct size {
+	const char *class;
+	int width;
+	/* More points would not be visible at this width. If moments are grouped, the
+	 * highest value of a group is plotted. */
+	size_t points;
+	unsigned ticks; /* maximum number of parts of the time axis */
+} sizes[] = {{"wide", 1300, 550, 8}, {"narrow", 360, 120, 3}};
 
 /* The state at the attach, before the first moment. */
 static struct snapshot_moment origin(const struct snapshot *snap)
@@ -82,19 +88,28 @@ static const struct panel {
 	double (*value)(const struct snapshot_moment *m,
 			const struct snapshot_moment *last);
 } panels[] = {
-	{"Live heap", "heap", "", live_heap},
-	{"Live mappings", "mappings", "", live_mappings},
-	{"Live in the kernel", "mappings", "", live_kernel},
-	{"Resident memory (VmRSS) of the processes", "rss", "", resident},
+	[BLOCK_HEAP] = {"Live heap", "heap", "", live_heap},
+	[BLOCK_MAPPING] = {"Live mappings", "mappings", "", live_mappings},
+	[BLOCK_KERNEL] = {"Live in the kernel", "mappings", "", live_kernel},
+	[BLOCK_CLASS_COUNT] = {"Resident memory (VmRSS) of the processes", "rss", "",
+			       resident},
 	{"Heap allocated", "rate", "/s", allocated_rate},
 };
+
+#define PANELS (sizeof(panels) / sizeof(*panels))
 
 struct chart {
 	const struct snapshot *snap;
 	uint64_t length_ns;
+	const struct size *size;
 	size_t step; /* moments per point */
 	struct strbuf *out;
 };
+
+static double plot_width(const struct chart *c)
+{
+	return c->size->width - LEFT - RIGHT;
+}
 
 static uint64_t offset_ns(const struct chart *c, uint64_t time_ns)
 {
@@ -105,7 +120,7 @@ static double x_of(const struct chart *c, uint64_t time_ns)
 {
 	double share = (double)offset_ns(c, time_ns) / (double)c->length_ns;
 
-	return LEFT + (share < 1 ? share : 1) * PLOT_WIDTH;
+	return LEFT + (share < 1 ? share : 1) * plot_width(c);
 }
 
 static uint64_t whole(double value)
@@ -243,7 +258,7 @@ static void append_panel(const struct chart *c, const struct panel *panel, doubl
 	for (int tick = 0; tick <= 2; tick++) {
 		double at = top + PLOT_HEIGHT * (2 - tick) / 2.0;
 
-		append_line(c->out, "grid", LEFT, at, LEFT + PLOT_WIDTH, at);
+		append_line(c->out, "grid", LEFT, at, LEFT + plot_width(c), at);
 		strbuf_appendf(c->out,
 			       "<text class=\"tick\" text-anchor=\"end\" "
 			       "x=\"%d\" y=\"",
@@ -259,8 +274,8 @@ static void append_panel(const struct chart *c, const struct panel *panel, doubl
 	strbuf_append(c->out, "</g>\n");
 }
 
-/* The smallest of these steps that divides the time into at most MAX_TICKS parts. */
-static uint64_t tick_ns(uint64_t length_ns)
+/* The smallest of these steps that divides the time into at most `most` parts. */
+static uint64_t tick_ns(uint64_t length_ns, unsigned most)
 {
 	static const unsigned steps[] = {1, 2, 5, 10, 15, 30};
 	static const uint64_t units[] = {UNITS_NS_PER_MS,       10 * UNITS_NS_PER_MS,
@@ -269,19 +284,19 @@ static uint64_t tick_ns(uint64_t length_ns)
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		for (size_t k = 0; k < sizeof(steps) / sizeof(*steps); k++) {
-			if (length_ns / (units[i] * steps[k]) <= MAX_TICKS)
+			if (length_ns / (units[i] * steps[k]) <= most)
 				return units[i] * steps[k];
 		}
 	}
-	return length_ns / MAX_TICKS + 1;
+	return length_ns / most + 1;
 }
 
 static void append_time_axis(const struct chart *c, double bottom)
 {
-	uint64_t step_ns = tick_ns(c->length_ns);
+	uint64_t step_ns = tick_ns(c->length_ns, c->size->ticks);
 
 	for (uint64_t at = 0; at <= c->length_ns; at += step_ns) {
-		double x = LEFT + (double)at / (double)c->length_ns * PLOT_WIDTH;
+		double x = LEFT + (double)at / (double)c->length_ns * plot_width(c);
 
 		append_line(c->out, "grid", x, PLOT_TOP, x, bottom);
 		strbuf_append(c->out, "<text class=\"tick\" text-anchor=\"middle\" x=\"");
@@ -303,13 +318,14 @@ static void append_row(const struct chart *c, size_t index)
 
 	strbuf_appendf(c->out, "<tr><th scope=\"row\">%s</th>",
 		       units_format_duration(offset_ns(c, m->time_ns)).s);
-	html_append_bytes(c->out, m->live_bytes[BLOCK_HEAP]);
-	html_append_count(c->out, m->live_blocks[BLOCK_HEAP]);
+	html_append_bytes(c->out, "Live heap", m->live_bytes[BLOCK_HEAP]);
+	html_append_count(c->out, "Blocks", m->live_blocks[BLOCK_HEAP]);
 	if (c->snap->mappings_traced)
-		html_append_bytes(c->out, m->live_bytes[BLOCK_MAPPING]);
-	html_append_bytes(c->out, m->vm_rss_bytes);
-	html_append_bytes(c->out, whole(allocated_rate(m, last)));
-	html_append_count(c->out, whole(allocation_rate(m, last)));
+		html_append_bytes(c->out, "Live mappings", m->live_bytes[BLOCK_MAPPING]);
+	html_append_bytes(c->out, "VmRSS", m->vm_rss_bytes);
+	html_append_bytes(c->out, "Allocated a second", whole(allocated_rate(m, last)));
+	html_append_count(c->out, "Allocations a second",
+			  whole(allocation_rate(m, last)));
 	strbuf_append(c->out, "</tr>\n");
 }
 
@@ -320,7 +336,7 @@ static void append_table(const struct chart *c)
 
 	strbuf_appendf(
 		c->out,
-		"<details><summary>The same in numbers</summary>\n<table>\n<thead><tr>"
+		"<h3>In numbers</h3>\n<table class=\"cells\">\n<thead><tr>"
 		"<th scope=\"col\">After</th><th class=\"n\" scope=\"col\">Live heap</th>"
 		"<th class=\"n\" scope=\"col\">Blocks</th>%s<th class=\"n\" "
 		"scope=\"col\">VmRSS</th>"
@@ -332,43 +348,67 @@ static void append_table(const struct chart *c)
 			: "");
 	for (size_t i = (count - 1) % step; i < count; i += step)
 		append_row(c, i);
-	strbuf_append(c->out, "</tbody>\n</table>\n</details>\n");
+	strbuf_append(c->out, "</tbody>\n</table>\n");
 }
 
-void html_append_course(struct strbuf *out, const struct report *report)
+static bool has_value(const struct chart *c, size_t panel)
+{
+	return highest_of(c, &panels[panel]) > 0;
+}
+
+/* Draw the panels with a bit in `set`, below each other. */
+static void append_chart(struct chart *c, unsigned set, const struct size *size)
+{
+	size_t count = c->snap->moments.len, shown = 0;
+
+	c->size = size;
+	c->step = (count + size->points - 1) / size->points;
+	strbuf_appendf(c->out,
+		       "<svg class=\"chart %s\" viewBox=\"0 0 %d %zu\" role=\"img\" "
+		       "aria-label=\"Values from the attach on; a table below has the "
+		       "numbers\">\n",
+		       size->class, size->width,
+		       (size_t)__builtin_popcount(set) * PANEL + AXIS);
+	append_time_axis(c, (double)(__builtin_popcount(set) * PANEL - 16));
+	for (size_t i = 0; i < PANELS; i++) {
+		if (set & 1u << i)
+			append_panel(c, &panels[i], (double)(shown++ * PANEL),
+				     highest_of(c, &panels[i]));
+	}
+	strbuf_append(c->out, "</svg>\n");
+}
+
+static void append_charts(struct chart *c, unsigned set)
+{
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		append_chart(c, set, &sizes[i]);
+}
+
+void html_append_course(struct strbuf *out, const struct report *report,
+			enum block_class class)
 {
 	const struct snapshot *snap = report->snapshot;
-	struct chart c = {.snap = snap, .out = out};
-	size_t count = snap->moments.len, shown = 0;
-	double highest[sizeof(panels) / sizeof(*panels)];
+	struct chart c = {.snap = snap, .out = out, .step = 1};
+	size_t count = snap->moments.len;
+	unsigned others = 0;
 
 	/* One point is not a timeline. */
-	if (count < 2)
+	if (count < 2 || !panels[class].value)
 		return;
-	c.step = (count + MAX_POINTS - 1) / MAX_POINTS;
 	c.length_ns = offset_ns(&c, snap->moments.data[count - 1].time_ns);
 	if (!c.length_ns)
 		return;
-	for (size_t i = 0; i < sizeof(panels) / sizeof(*panels); i++) {
-		highest[i] = highest_of(&c, &panels[i]);
-		/* Panels without any value are omitted, except the heap's. */
-		shown += !i || highest[i] > 0;
+	/* Panels without any value are omitted, except the first. */
+	for (size_t i = 0; i < PANELS; i++) {
+		if (panels[i].value && i != (size_t) class && has_value(&c, i))
+			others |= 1u << i;
 	}
-	strbuf_appendf(
-		out,
-		"<section id=\"course\">\n<h2>Over time</h2>\n<svg class=\"chart\" "
-		"viewBox=\"0 0 %d %zu\" role=\"img\" aria-label=\"Live heap, resident "
-		"memory and allocation rate from the attach on; the table below has "
-		"the numbers\">\n",
-		WIDTH, shown * PANEL + AXIS);
-	append_time_axis(&c, (double)(shown * PANEL - 16));
-	shown = 0;
-	for (size_t i = 0; i < sizeof(panels) / sizeof(*panels); i++) {
-		if (!i || highest[i] > 0)
-			append_panel(&c, &panels[i], (double)(shown++ * PANEL),
-				     highest[i]);
-	}
-	strbuf_append(out, "</svg>\n");
+	strbuf_append(out, "<section id=\"course\">\n<h2>Over time</h2>\n");
+	append_charts(&c, 1u << class);
+	strbuf_append(out, "<details class=\"prints\"><summary>More curves, and the "
+			   "numbers</summary>\n");
+	if (others)
+		append_charts(&c, others);
 	append_table(&c);
-	strbuf_append(out, "</section>\n");
+	strbuf_append(out, "</details>\n</section>\n");
 }

@@ -3,13 +3,31 @@
 
 #include <inttypes.h>
 
+#include "render/brief_frames.h"
 #include "render/html_parts.h"
 #include "render/text_processes.h"
 #include "util/path.h"
 #include "util/units.h"
 
-/* Number of functions in the line that is always visible. */
+/* Number of functions in the line that is always visible, from the own code on. */
 #define SUMMARY_FRAMES 3
+
+/* Longer names are cut; the list of frames has them whole. */
+#define NAME_COLUMNS 120
+
+void html_append_function(struct strbuf *out, const struct report_frame *frame,
+			  bool is_first)
+{
+	struct strbuf name = {0}, cut = {0};
+
+	brief_append_name(&name, frame);
+	brief_append_cut(&cut, strbuf_text(&name), NAME_COLUMNS, true);
+	strbuf_append(out, is_first ? "<code class=\"first\">" : "<code>");
+	html_move_text(out, &cut);
+	strbuf_append(out, "</code>");
+	out->failed |= name.failed;
+	strbuf_deinit(&name);
+}
 
 /* Append the base name of the module in brackets. Names of the kernel such as "[vdso]"
  * have brackets already. */
@@ -47,10 +65,10 @@ static void append_offset(struct strbuf *out, const struct report_frame *frame)
 			       frame->address);
 }
 
+/* Append a frame with everything that is known of it. */
 static void append_frame(struct strbuf *out, const struct report_frame *frame,
 			 bool short_paths)
 {
-	strbuf_append(out, "<li>");
 	append_name(out, frame);
 	if (!frame->is_gap)
 		append_offset(out, frame);
@@ -67,7 +85,21 @@ static void append_frame(struct strbuf *out, const struct report_frame *frame,
 			strbuf_appendf(out, ":%u", frame->line);
 		strbuf_append(out, "</span>");
 	}
-	strbuf_append(out, "</li>\n");
+}
+
+void html_append_place(struct strbuf *out, const struct report_row *row, size_t frame)
+{
+	struct strbuf place = {0};
+
+	brief_append_place(&place, row->frames[frame],
+			   row->frames_of ? row->frames_of->executable : NULL);
+	if (place.len) {
+		strbuf_append(out, " <span class=\"place\">");
+		html_move_text(out, &place);
+		strbuf_append(out, "</span>");
+	}
+	out->failed |= place.failed;
+	strbuf_deinit(&place);
 }
 
 /* Why the stack ends early; NULL if it does not. */
@@ -88,22 +120,69 @@ static const char *end_of(const struct report_row *row)
 	return row->depth ? NULL : "no frames";
 }
 
-/* Append its first functions, and the number of further ones. */
-static void append_summary(struct strbuf *out, const struct report_row *row)
+/* The innermost frame of the user's own code; the depth if there is none. */
+static size_t find_own(const struct causes *causes, const struct report_row *row)
 {
-	size_t named = 0, shown = 0;
+	size_t i = 0;
 
-	for (size_t i = 0; i < row->depth; i++) {
-		if (!report_row_shows(row, i) || shown++ >= SUMMARY_FRAMES)
-			continue;
-		strbuf_append(out, named++ ? " <span class=\"from\">\u2190</span> " : "");
-		append_name(out, row->frames[i]);
-	}
-	if (shown > named)
-		strbuf_appendf(out, " <span class=\"more\">and %zu more</span>",
-			       shown - named);
-	if (!shown)
+	while (i < row->depth &&
+	       (causes_origin(causes, row->frames[i])->kind != CODE_OWN ||
+		!report_row_shows(row, i) || row->frames[i]->is_gap))
+		i++;
+	return i;
+}
+
+static void append_arrow(struct strbuf *out)
+{
+	strbuf_append(out, " <span class=\"from\">\u2190</span> ");
+}
+
+static size_t count_shown(const struct report_row *row, size_t from, size_t to)
+{
+	size_t count = 0;
+
+	for (size_t i = from; i < to; i++)
+		count += report_row_shows(row, i);
+	return count;
+}
+
+/* Append the innermost function and the first ones from the own code on. `folded` frames
+ * between them are counted. */
+static void append_summary(struct strbuf *out, const struct causes *causes,
+			   const struct report_row *row)
+{
+	size_t own = find_own(causes, row), named = 0, first = 0, i = 0, rest;
+
+	while (first < row->depth && !report_row_shows(row, first))
+		first++;
+	if (first == row->depth) {
 		strbuf_append(out, end_of(row));
+		return;
+	}
+	if (own == row->depth)
+		own = first;
+	if (own > first) {
+		size_t between = count_shown(row, first + 1, own);
+
+		html_append_function(out, row->frames[first], false);
+		append_arrow(out);
+		if (between) {
+			strbuf_appendf(out, "<span class=\"more\">%zu %s</span>", between,
+				       between == 1 ? "frame" : "frames");
+			append_arrow(out);
+		}
+	}
+	for (i = own; i < row->depth && named < SUMMARY_FRAMES; i++) {
+		if (!report_row_shows(row, i))
+			continue;
+		if (named++)
+			append_arrow(out);
+		html_append_function(out, row->frames[i],
+				     i == own && find_own(causes, row) == own);
+	}
+	rest = count_shown(row, i, row->depth);
+	if (rest)
+		strbuf_appendf(out, " <span class=\"more\">and %zu more</span>", rest);
 }
 
 static void append_notes(struct strbuf *out, const struct report *report,
@@ -147,21 +226,49 @@ static void append_notes(struct strbuf *out, const struct report *report,
 	}
 }
 
-void html_append_path(struct strbuf *out, const struct report *report,
-		      const struct report_row *row)
+/* "first": the innermost own function, "own", or "other". */
+static const char *whose_code(const struct causes *causes, const struct report_row *row,
+			      size_t frame, size_t own)
+{
+	if (frame == own)
+		return "first";
+	return causes_origin(causes, row->frames[frame])->kind == CODE_OWN ? "own"
+									   : "other";
+}
+
+void html_append_frames(struct strbuf *out, const struct report *report,
+			const struct causes *causes, const struct report_row *row,
+			bool whole_names)
 {
 	const char *end = end_of(row);
+	size_t own = find_own(causes, row);
 
-	strbuf_append(out, "<details><summary>");
-	append_summary(out, row);
-	strbuf_append(out, "</summary>\n<ol>\n");
+	strbuf_append(out, "<ol class=\"frames\">\n");
 	for (size_t i = 0; i < row->depth; i++) {
-		if (report_row_shows(row, i))
+		if (!report_row_shows(row, i))
+			continue;
+		strbuf_appendf(out, "<li class=\"%s\">", whose_code(causes, row, i, own));
+		if (whole_names) {
 			append_frame(out, row->frames[i], report->options.short_paths);
+		} else {
+			html_append_function(out, row->frames[i], false);
+			html_append_place(out, row, i);
+		}
+		strbuf_append(out, "</li>\n");
 	}
 	if (end)
 		strbuf_appendf(out, "<li class=\"end\">%s</li>\n", end);
 	strbuf_append(out, "</ol>\n");
 	append_notes(out, report, row);
+}
+
+void html_append_path(struct strbuf *out, const struct report *report,
+		      const struct causes *causes, const struct report_row *row,
+		      bool whole_names)
+{
+	strbuf_append(out, "<details><summary>");
+	append_summary(out, causes, row);
+	strbuf_append(out, "</summary>\n");
+	html_append_frames(out, report, causes, row, whole_names);
 	strbuf_append(out, "</details>");
 }

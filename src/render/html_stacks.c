@@ -6,6 +6,7 @@
 
 #include "render/class_words.h"
 #include "render/html_path.h"
+#include "render/text_words.h"
 #include "util/cleanup.h"
 #include "util/units.h"
 
@@ -13,24 +14,24 @@
 #define MAX_ROWS 100
 
 static void append_row(struct strbuf *out, const struct report *report,
-		       const struct report_section *section, const struct report_row *row)
+		       const struct report_section *section, const struct causes *causes,
+		       const struct report_row *row)
 {
 	uint64_t bytes = row->sum.estimated_bytes;
 
 	strbuf_appendf(out, "<tr><th scope=\"row\">%zu</th>", row->held_rank + 1);
-	html_append_bytes(out, bytes);
-	strbuf_append(out, "<td class=\"n\">");
-	html_append_share(out, bytes, section->live.estimated_bytes);
-	strbuf_append(out, "</td>");
+	html_append_bytes(out, "Bytes", bytes);
+	html_append_number(out, "Share",
+			   text_format_share(bytes, section->live.estimated_bytes).s);
 	html_append_bar(out, bytes, section->live.estimated_bytes);
-	html_append_count(out, row->sum.estimated_count);
+	html_append_count(out, "Blocks", row->sum.estimated_count);
 	if (report->has_previous)
-		html_append_growth(out, row->estimated_growth_bytes);
+		html_append_growth(out, "Growth", row->estimated_growth_bytes);
 	if (!report->options.combined_only)
-		strbuf_appendf(out, "<td class=\"n\">%s</td>",
-			       units_format_duration(row->oldest_age_ns).s);
+		html_append_number(out, "Oldest",
+				   units_format_duration(row->oldest_age_ns).s);
 	strbuf_append(out, "<td class=\"path\">");
-	html_append_path(out, report, row);
+	html_append_path(out, report, causes, row, true);
 	strbuf_append(out, "</td></tr>\n");
 }
 
@@ -58,7 +59,8 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 static void append_section(struct strbuf *out, const struct report *report,
-			   const struct report_section *section)
+			   const struct report_section *section,
+			   const struct causes *causes)
 {
 	size_t count = 0;
 	_cleanup_(freep) const struct report_row **rows =
@@ -83,11 +85,11 @@ static void append_section(struct strbuf *out, const struct report *report,
 		strbuf_append(out, "<p>None.</p>\n");
 		return;
 	}
-	strbuf_append(out, "<table class=\"stacks\">\n");
+	strbuf_append(out, "<table class=\"stacks cells\">\n");
 	append_head(out, report);
 	strbuf_append(out, "<tbody>\n");
 	for (size_t i = 0; i < count; i++)
-		append_row(out, report, section, rows[i]);
+		append_row(out, report, section, causes, rows[i]);
 	strbuf_append(out, "</tbody>\n</table>\n");
 	if (count < section->held_count)
 		strbuf_appendf(out,
@@ -96,33 +98,14 @@ static void append_section(struct strbuf *out, const struct report *report,
 			       count, section->held_count);
 }
 
-static void append_left_out(struct strbuf *out, const struct report_left_out *left_out,
-			    const char *how)
+void html_append_stacks(struct strbuf *out, const struct report *report,
+			const struct judgement *judgement)
 {
-	if (left_out->stack_count)
-		strbuf_appendf(out,
-			       "<p class=\"note\">%" PRIu64
-			       " call %s with %s left out by "
-			       "%s.</p>\n",
-			       left_out->stack_count,
-			       left_out->stack_count == 1 ? "path" : "paths",
-			       units_format_bytes(left_out->sum.estimated_bytes).s, how);
-}
-
-void html_append_stacks(struct strbuf *out, const struct report *report)
-{
-	strbuf_append(out,
-		      "<section id=\"stacks\">\n<h2>Call paths that hold memory</h2>\n");
+	html_begin_folded(out, "stacks", "All call paths");
 	if (report->sort != REPORT_SORT_SIZE)
 		strbuf_appendf(out, "<p class=\"note\">In the order of --sort %s.</p>\n",
 			       report_sort_name(report->sort));
-	for (size_t i = 0; i < report->section_count; i++) {
-		const struct report_section *section = &report->sections[i];
-
-		append_section(out, report, section);
-		append_left_out(out, &section->filtered, "--filter or --exclude");
-		append_left_out(out, &section->skipped, "--skip-size or --skip-count");
-		append_left_out(out, &section->suppressed, "--suppressions");
-	}
-	strbuf_append(out, "</section>\n");
+	for (size_t i = 0; i < report->section_count; i++)
+		append_section(out, report, &report->sections[i], &judgement->causes[i]);
+	html_end_folded(out);
 }

@@ -12,11 +12,11 @@ static void append_process(struct strbuf *out, const struct report *report,
 	html_append_text(out, p->process->command);
 	strbuf_append(out, p->process->exited ? " <span class=\"tag\">exited</span></td>"
 					      : "</td>");
-	html_append_bytes(out, p->live.estimated_bytes);
-	html_append_count(out, p->live.estimated_count);
+	html_append_bytes(out, "Live heap", p->live.estimated_bytes);
+	html_append_count(out, "Blocks", p->live.estimated_count);
 	if (report->has_previous)
-		html_append_growth(out, p->estimated_growth_bytes);
-	html_append_bytes(out, p->process->memory.vm_rss_bytes);
+		html_append_growth(out, "Growth", p->estimated_growth_bytes);
+	html_append_bytes(out, "VmRSS", p->process->memory.vm_rss_bytes);
 	strbuf_append(out, "</tr>\n");
 }
 
@@ -26,14 +26,15 @@ void html_append_processes(struct strbuf *out, const struct report *report)
 
 	if (heap->process_count < 2)
 		return;
-	strbuf_appendf(
-		out,
-		"<section id=\"processes\">\n<h2>Processes</h2>\n<table>\n<thead><tr>"
-		"<th scope=\"col\">Process</th><th scope=\"col\">Command</th>"
-		"<th class=\"n\" scope=\"col\">Live heap</th><th class=\"n\" "
-		"scope=\"col\">Blocks</th>%s"
-		"<th class=\"n\" scope=\"col\">VmRSS</th></tr></thead>\n<tbody>\n",
-		report->has_previous ? "<th class=\"n\" scope=\"col\">Growth</th>" : "");
+	html_begin_folded(out, "processes", "Processes");
+	strbuf_appendf(out,
+		       "<table class=\"cells\">\n<thead><tr>"
+		       "<th scope=\"col\">Process</th><th scope=\"col\">Command</th>"
+		       "<th class=\"n\" scope=\"col\">Live heap</th><th class=\"n\" "
+		       "scope=\"col\">Blocks</th>%s"
+		       "<th class=\"n\" scope=\"col\">VmRSS</th></tr></thead>\n<tbody>\n",
+		       report->has_previous ? "<th class=\"n\" scope=\"col\">Growth</th>"
+					    : "");
 	for (size_t i = 0; i < heap->process_count && i < MAX_ROWS; i++)
 		append_process(out, report, &heap->processes[i]);
 	strbuf_append(out, "</tbody>\n</table>\n");
@@ -43,28 +44,32 @@ void html_append_processes(struct strbuf *out, const struct report *report)
 			"<p class=\"note\">These are the first %d of %zu processes."
 			"</p>\n",
 			MAX_ROWS, heap->process_count);
-	strbuf_append(out, "</section>\n");
+	html_end_folded(out);
 }
 
 static void append_thread(struct strbuf *out, const struct report *report,
 			  const struct report_thread *thread)
 {
 	const struct snapshot_thread *t = thread->thread;
-	const uint64_t columns[] = {thread->allocated_bytes, thread->freed_own_bytes,
-				    thread->freed_by_others_bytes,
-				    thread->freed_of_others_bytes};
+	const struct {
+		const char *head;
+		uint64_t size_bytes;
+	} columns[] = {{"Allocated", thread->allocated_bytes},
+		       {"Freed itself", thread->freed_own_bytes},
+		       {"Freed by others", thread->freed_by_others_bytes},
+		       {"Freed of others", thread->freed_of_others_bytes}};
 
 	strbuf_appendf(out, "<tr><th scope=\"row\">%" PRIu32 "</th><td>", t->tid);
 	html_append_text(out, t->name);
 	strbuf_append(out,
 		      t->exited ? " <span class=\"tag\">exited</span></td>" : "</td>");
 	if (report->snapshot->processes.len > 1)
-		strbuf_appendf(out, "<td class=\"n\">%d</td>",
+		strbuf_appendf(out, "<td class=\"n\" data-head=\"Process\">%d</td>",
 			       thread->process ? thread->process->pid : 0);
-	html_append_bytes(out, thread->live_bytes);
-	html_append_count(out, thread->live_count);
+	html_append_bytes(out, "Still live", thread->live_bytes);
+	html_append_count(out, "Blocks", thread->live_count);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		html_append_bytes(out, columns[i]);
+		html_append_bytes(out, columns[i].head, columns[i].size_bytes);
 	strbuf_append(out, "</tr>\n");
 }
 
@@ -72,8 +77,9 @@ void html_append_threads(struct strbuf *out, const struct report *report)
 {
 	if (!report->thread_count)
 		return;
+	html_begin_folded(out, "threads", "Threads");
 	strbuf_appendf(out,
-		       "<section id=\"threads\">\n<h2>Threads</h2>\n<table>\n<thead><tr>"
+		       "<table class=\"cells\">\n<thead><tr>"
 		       "<th scope=\"col\">Thread</th><th scope=\"col\">Name</th>%s"
 		       "<th class=\"n\" scope=\"col\">Still live</th>"
 		       "<th class=\"n\" scope=\"col\">Blocks</th>"
@@ -93,5 +99,6 @@ void html_append_threads(struct strbuf *out, const struct report *report)
 			       report->thread_count);
 	strbuf_append(out,
 		      "Heap alone. Freed by others: its blocks, by other threads; freed "
-		      "of others: their blocks, by it.</p>\n</section>\n");
+		      "of others: their blocks, by it.</p>\n");
+	html_end_folded(out);
 }

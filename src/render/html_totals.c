@@ -117,15 +117,16 @@ void html_append_totals(struct strbuf *out, const struct report *report)
 {
 	const struct snapshot *snap = report->snapshot;
 
-	strbuf_append(out,
-		      "<section id=\"totals\">\n<h2>Totals</h2>\n<dl class=\"cards\">\n");
+	html_begin_folded(out, "totals", "Totals");
+	strbuf_append(out, "<dl class=\"cards\">\n");
 	for (size_t i = 0; i < report->section_count; i++)
 		append_live(out, report, &report->sections[i]);
 	append_kernel(out, snap);
 	append_peak(out, snap, &report->sections[BLOCK_HEAP]);
 	append_flow(out, &report->sections[BLOCK_HEAP]);
 	append_memory(out, snap);
-	strbuf_append(out, "</dl>\n</section>\n");
+	strbuf_append(out, "</dl>\n");
+	html_end_folded(out);
 }
 
 void html_append_losses(struct strbuf *out, const struct report *report)

@@ -45,6 +45,7 @@ static bool push_path(struct paths *paths, const struct report *report,
 {
 	struct path path = {
 		.first = paths->steps.len,
+		.section = (size_t)(section - report->sections),
 		.size_bytes = part->size_bytes,
 		.count = part->count,
 		.old_bytes = part->size_bytes,

@@ -16,6 +16,7 @@ enum paths_order {
 
 struct path {
 	size_t first, depth; /* `depth` name ids, from paths.steps[first] */
+	size_t section;      /* index of the section in the report */
 	/* Scaled if blocks were sampled; sums saturate at UINT64_MAX. */
 	uint64_t size_bytes, count;
 	/* Valid only for the rows of a difference (report/diff.h). */

@@ -381,6 +381,17 @@ void browser_media(struct browser *b, const char *media, const char *scheme)
 			       "name", "prefers-color-scheme", "value", scheme));
 }
 
+void browser_width(struct browser *b, unsigned width)
+{
+	if (width)
+		command_only(b, "Emulation.setDeviceMetricsOverride",
+			     json_pack("{s:i, s:i, s:i, s:b}", "width", (int)width,
+				       "height", 1000, "deviceScaleFactor", 1, "mobile",
+				       0));
+	else
+		command_only(b, "Emulation.clearDeviceMetricsOverride", json_object());
+}
+
 const char *browser_errors(const struct browser *b)
 {
 	return strbuf_text(&b->errors);

@@ -43,6 +43,10 @@ void browser_answer(struct browser *browser, const char *answer);
 /* Emulate `media`, "print" or "screen", and the colour scheme, "dark" or "light". */
 void browser_media(struct browser *browser, const char *media, const char *scheme);
 
+/* Emulate a screen of this width, in CSS pixels, 1000 high. 0: the window's own size
+ * again. */
+void browser_width(struct browser *browser, unsigned width);
+
 /* Since the page was opened, one a line: exceptions, errors on the console and violations
  * of the page's security policy; and the URLs of everything that was requested, including
  * the page. */

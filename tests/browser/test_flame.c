@@ -191,8 +191,8 @@ static void a_pointer_shows_numbers(void)
 	open_graph(&f, &(struct flame_options){0});
 	browser_move(browser, frame_number("[libblob.so]", "r.left + 50"),
 		     frame_number("[libblob.so]", "r.top + 5"));
-	check_text("#details", "[libblob.so], libblob.so, 2.0 MiB, 2097152 bytes in 2 "
-			       "blocks, 99.8 %");
+	check_text("#details", "2.0 MiB, 2097152 bytes in 2 blocks, 99.8 %: "
+			       "[libblob.so], libblob.so");
 	browser_move(browser, 5, 5);
 	check_text("#details", " ");
 }

@@ -122,7 +122,7 @@ static void svg(void)
 	CHECK_CONTAINS(out,
 		       "<title>memtrace: uprobe:lib;\\x0ac:f of process 4321 (leaky)");
 	CHECK_CONTAINS(out, "744 events in 4 stacks</text>");
-	CHECK_CONTAINS(out, "\n700 events, 94.0 %</title>");
+	CHECK_CONTAINS(out, "\n700 events, 94.1 %</title>");
 	fixture_deinit(&f);
 }
 

@@ -106,7 +106,7 @@ static void html(void)
 
 	_cleanup_(freep) char *text = fixture_render(&f, "html", NULL);
 
-	CHECK_CONTAINS(text, "<li><code>" MARK "</code></li>");
+	CHECK_CONTAINS(text, "<li class=\"other\"><code>" MARK "</code></li>");
 }
 
 int main(void)

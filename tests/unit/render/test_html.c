@@ -92,9 +92,100 @@ static void many_call_paths(void)
 	_cleanup_(freep) char *html = render(&f);
 
 	CHECK_CONTAINS(html, "These are the first 100 of 150 call paths.");
-	CHECK_CONTAINS(html, "<summary><code>f149</code></summary>");
-	CHECK_CONTAINS(html, "<summary><code>f50</code></summary>");
-	CHECK(!strstr(html, "<summary><code>f49</code></summary>"));
+	CHECK_CONTAINS(html, "<summary><code class=\"first\">f149</code></summary>");
+	CHECK_CONTAINS(html, "<summary><code class=\"first\">f50</code></summary>");
+	CHECK(!strstr(html, "<summary><code class=\"first\">f49</code></summary>"));
+}
+
+/* What matters comes first. */
+static void the_order_of_the_page(void)
+{
+	static const char *const parts[] = {
+		"<h1>leaky (4321)</h1>",   "<p id=\"verdict\"",
+		"<p class=\"complete\">",  "<section id=\"course\">",
+		"<section class=\"causes", "<section id=\"flame\">",
+		"<details class=\"folded", "id=\"stacks\">",
+		"id=\"sizes\">",           "id=\"ages\">",
+		"id=\"threads\">",         "<footer>"};
+	_cleanup_(fixture_deinit) struct fixture f;
+	const char *last;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_course(&f);
+
+	_cleanup_(freep) char *html = render(&f);
+
+	last = html;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		const char *at = strstr(last, parts[i]);
+
+		CHECK_CONTAINS(html, parts[i]);
+		if (!at)
+			CHECK_FAIL("%s comes too early", parts[i]);
+		last = at ? at : last;
+	}
+	CHECK_CONTAINS(html, "<strong>leaking 12.0 KiB/min</strong>, 100 % from <code "
+			     "class=\"first\">Cache::insert</code>; +10 MiB in 14 h</p>");
+}
+
+/* Whatever options leave out, the whole is what is live. */
+static void percentages_are_of_one_whole(void)
+{
+	static const char share[] = "<span class=\"share\">50.0 %</span>";
+	const struct report_options options = {.older_ns = 2 * FIXTURE_NS};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t symbol = fixture_symbol(&f, i ? "young" : "old", NULL);
+
+		fixture_block(&f, BLOCK_HEAP, 1000, 1,
+			      FIXTURE_STACK(&f, STACK_END_COMPLETE, symbol));
+	}
+	f.snap->blocks[BLOCK_HEAP].data[0].time_ns -= 2 * FIXTURE_NS;
+	fixture_report_with(&f, &options);
+
+	_cleanup_(freep) char *html = render(&f);
+
+	CHECK_CONTAINS(html, share);
+	CHECK_CONTAINS(html, "data-head=\"Share\">50.0 %</td>");
+	CHECK_CONTAINS(html, "<title>old\n1000 B, 1000 bytes in 1 block, 50.0 %</title>");
+	CHECK_CONTAINS(html, "percentages are of all live memory");
+	CHECK(!strstr(html, ">young<"));
+}
+
+/* The user's own function stands first, however deep it is below library code. */
+static void own_code_is_highlighted(void)
+{
+	static const char *const names[] = {
+		"operator new(unsigned long)",
+		"std::vector<int, std::allocator<int> >::push_back(int const&)"};
+	_cleanup_(fixture_deinit) struct fixture f;
+	uint64_t at[4];
+
+	fixture_init(&f);
+	for (size_t i = 0; i < 2; i++)
+		at[i] = fixture_symbol(&f, names[i], "/usr/lib/libstdc++.so.6");
+	at[2] = fixture_symbol(&f, "shop::add<int>(int)", "/srv/app/bin/leaky");
+	at[3] = fixture_symbol(&f, "main", "/srv/app/bin/leaky");
+	fixture_block(&f, BLOCK_HEAP, 1000, 1,
+		      fixture_stack(&f, STACK_END_COMPLETE, 4, at));
+
+	_cleanup_(freep) char *html = render(&f);
+
+	CHECK_CONTAINS(html,
+		       "<span class=\"who\"><code class=\"first\">shop::add</code>");
+	CHECK_CONTAINS(html, "<li class=\"other\"><code>std::vector::push_back</code>");
+	CHECK_CONTAINS(html, "<li class=\"first\"><code>shop::add</code>");
+	CHECK_CONTAINS(html, "<li class=\"own\"><code>main</code>");
+	CHECK_CONTAINS(html, "<summary><code>operator new</code> <span "
+			     "class=\"from\">\u2190</span> <span class=\"more\">1 "
+			     "frame</span> <span class=\"from\">\u2190</span> <code "
+			     "class=\"first\">shop::add</code>");
+	/* The list of all call paths has the whole names. */
+	CHECK_CONTAINS(html,
+		       "<li class=\"first\"><code>shop::add&lt;int&gt;(int)</code>");
 }
 
 /* Numbers that no clock and no kernel returns, and more moments than a page holds. */
@@ -150,7 +241,7 @@ static void hostile_counts(void)
 
 	_cleanup_(freep) char *html = render(&f);
 
-	CHECK_CONTAINS(html, "<section id=\"threads\">");
+	CHECK_CONTAINS(html, "id=\"threads\">");
 	CHECK_CONTAINS(html, "</html>\n");
 }
 
@@ -159,6 +250,9 @@ int main(void)
 	RUN(the_policy_names_script_and_style);
 	RUN(equal_reports_give_equal_pages);
 	RUN(many_call_paths);
+	RUN(the_order_of_the_page);
+	RUN(percentages_are_of_one_whole);
+	RUN(own_code_is_highlighted);
 	RUN(hostile_moments);
 	RUN(hostile_counts);
 	return check_done();
