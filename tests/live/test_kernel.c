@@ -409,7 +409,7 @@ static void formats(void)
 static void two_sections(void)
 {
 	struct live_process *memtrace =
-		memtrace_start(live_pid(target), "--with-kernel --traffic --unwind fp");
+		memtrace_start(live_pid(target), "--with-kernel --traffic");
 	json_t *report;
 	struct sum sum;
 	size_t i;

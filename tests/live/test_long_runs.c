@@ -74,8 +74,7 @@ static struct live_process *begin(struct live_process **target, const char *opti
 	struct live_process *memtrace;
 
 	*target = family_start(NULL);
-	memtrace = memtrace_with("--follow-forks --max-processes " SLOTS
-				 " --unwind fp --pid %d %s",
+	memtrace = memtrace_with("--follow-forks --max-processes " SLOTS " --pid %d %s",
 				 (int)live_pid(*target), options);
 	memtrace_await(memtrace);
 	return memtrace;

@@ -130,12 +130,11 @@ static struct live_process *family(const char *overlay)
 __attribute__((format(printf, 1, 2))) static struct live_process *
 tracer(const char *format, ...)
 {
-	const char *argv[32] = {memtrace_path, "--format", "json", "--top",
-				"0",           "--older",  "0",    "-i",
-				"3600",        "--unwind", "fp"};
+	const char *argv[32] = {memtrace_path, "--format", "json", "--top", "0",
+				"--older",     "0",        "-i",   "3600"};
 	struct live_process *memtrace;
 	char *words = NULL, *save = NULL;
-	size_t n = 11;
+	size_t n = 9;
 	va_list ap;
 
 	va_start(ap, format);

@@ -335,15 +335,13 @@ static void sampled(void)
 	struct live_process *oracle = oracle_start(), *memtrace;
 	json_t *report;
 
-	memtrace = memtrace_start(live_pid(oracle),
-				  "--traffic --sample-every 3 --unwind fp");
+	memtrace = memtrace_start(live_pid(oracle), "--traffic --sample-every 3");
 	oracle_do(oracle, "run mixed 3000 4");
 	report = memtrace_stop(memtrace);
 	check_invariants(report);
 	CHECK(live_int(report, "heap.traffic.allocations") > 1000);
 	json_decref(report);
-	memtrace = memtrace_start(live_pid(oracle),
-				  "--traffic --sample-bytes 500 --unwind fp");
+	memtrace = memtrace_start(live_pid(oracle), "--traffic --sample-bytes 500");
 	oracle_do(oracle, "run mixed 3000 4");
 	report = memtrace_stop(memtrace);
 	check_invariants(report);
@@ -372,8 +370,7 @@ static void a_child_dies(void)
 	struct live_process *oracle = oracle_start(), *memtrace;
 	json_t *report;
 
-	memtrace =
-		memtrace_start(live_pid(oracle), "--traffic --follow-forks --unwind fp");
+	memtrace = memtrace_start(live_pid(oracle), "--traffic --follow-forks");
 	oracle_do(oracle, "run fork 100 1");
 	/* The first report still shows the child. */
 	json_decref(memtrace_report(memtrace));

@@ -255,7 +255,7 @@ static void more_allocators_than_names(void)
 	char *library = live_path("named.so"), *name;
 
 	files_copy(LOADED_MALLOC, library);
-	memtrace = memtrace_start(live_pid(loader), "-v --unwind fp");
+	memtrace = memtrace_start(live_pid(loader), "-v");
 	oracle_do(loader, "hold %s 1", library);
 	await_traced(memtrace, 1);
 	name = allocator_of_last(loader, memtrace);
