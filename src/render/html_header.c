@@ -82,7 +82,7 @@ static void append_live(struct strbuf *out, const struct report *report)
 		uint64_t count = section->live.estimated_count;
 
 		strbuf_appendf(out, "%s%s <strong>%s</strong> in %" PRIu64 " %s",
-			       i ? "; " : "", class_words(section->class)->title,
+			       i ? ". " : "", class_words(section->class)->title,
 			       units_format_bytes(section->live.estimated_bytes).s, count,
 			       class_blocks(section->class, count));
 		if (report->has_previous)
