@@ -241,8 +241,7 @@ static void callers_of_allocators(void)
 	static const char *const names[] = {
 		"operator new(unsigned long)",
 		"std::__new_allocator<int>::allocate(unsigned long, void const*)",
-		"std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned "
-		"long)",
+		"std::_Vector_base<int, X>::_M_allocate(unsigned long)",
 		"alloc::raw_vec::RawVec<T,A>::grow_one",
 	};
 	uint64_t user, made, leaves[4];
