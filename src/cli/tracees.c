@@ -361,10 +361,10 @@ void tracees_say_unchecked(struct tracees *ts)
 	ts->said_unchecked = true;
 	if (!ts->options->quiet)
 		fprintf(stderr,
-			"memtrace: probes are in all processes, and %" PRIu64
+			"memtrace: probes are in all processes, and up to %" PRIu64
 			" of these could not be searched for code that they have "
-			"changed: such a process may crash; reports count them as "
-			"processes_unchecked\n",
+			"changed: code that they may have changed gets no more probes; "
+			"reports count them as processes_unchecked\n",
 			count);
 }
 

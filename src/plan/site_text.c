@@ -194,6 +194,7 @@ static bool has_part(const struct text *t, const struct other_run *run)
 static const char *compare_run(const struct text *t, const struct other_run *run,
 			       judge_fn judge)
 {
+	struct other_code *others = t->target->others->code;
 	const struct proc proc = {.pid = run->pid};
 	const struct proc_mapping mapping = {
 		.start = run->address,
@@ -204,27 +205,34 @@ static const char *compare_run(const struct text *t, const struct other_run *run
 	struct text text = *t;
 	const char *why;
 
+	if (run->is_unread)
+		return other_code_is_unread(others, run) ? unreadable : NULL;
+	if (!other_code_may_read(others, run->pid))
+		return unreadable;
 	target.proc = &proc;
 	target.budget = NULL; /* other_code_may_read() is the limit */
 	text.target = &target;
 	why = compare_in(&text, &mapping, judge);
-	if (why == unreadable)
-		other_code_note_unread(t->target->others->code, run->pid);
-	return why == unreadable || why == unmapped ? NULL : why;
+	if (why == unmapped || (why == unreadable && !other_code_is_unread(others, run)))
+		return NULL;
+	return why;
 }
 
-/* The process that has changed the code; 0: none has. */
-static int find_changed(const struct text *t, judge_fn judge)
+/* Why the code cannot be trusted in another process, *ret_pid; NULL: it can be in all. */
+static const char *compare_others(const struct text *t, judge_fn judge, int *ret_pid)
 {
 	const struct site_others *others = t->target->others;
+	const char *why = NULL;
 
 	if (others)
-		vec_foreach (run, &others->runs->list)
-			if (has_part(t, run) &&
-			    other_code_may_read(others->code, run->pid) &&
-			    compare_run(t, run, judge))
-				return run->pid;
-	return 0;
+		vec_foreach (run, &others->runs->list) {
+			if (has_part(t, run))
+				why = compare_run(t, run, judge);
+			*ret_pid = run->pid;
+			if (why)
+				break;
+		}
+	return why;
 }
 
 static void note(struct site_checks *checks, const struct site_range *range, bool is_same)
@@ -265,13 +273,14 @@ const char *site_text_check(const struct site_target *target,
 	const struct text_file file = site_text_file(allocator);
 	const struct site_range range = {file_offset, size};
 	const char *why = NULL;
+	int pid;
 
 	if (!target->unmapped)
 		why = target->proc ? compare(&text, &file, judge_inside)
 				   : SITE_FIRST ": no text in memory to compare with";
-	if (!why && find_changed(&text, judge_inside))
+	if (!why && compare_others(&text, judge_inside, &pid))
 		why = SITE_FIRST ": text in the memory of another process differs from "
-				 "the file";
+				 "the file, or cannot be compared";
 	if (target->checks)
 		note(target->checks, &range, !why);
 	return why;
@@ -281,11 +290,16 @@ const char *site_text_check(const struct site_target *target,
  * or another. */
 static const char *name_changed(const struct text *t, const char *why)
 {
-	int pid = why ? t->target->proc->pid : find_changed(t, judge_any);
+	struct other_code *others = t->target->others->code;
+	int pid = 0;
 
-	return pid && (!why || why == changed)
-		       ? other_code_reason(t->target->others->code, pid)
-		       : why;
+	if (why)
+		pid = t->target->proc->pid;
+	else
+		why = compare_others(t, judge_any, &pid);
+	if (why == unreadable)
+		return other_code_unread_reason(others, pid);
+	return why == changed ? other_code_reason(others, pid) : why;
 }
 
 const char *site_text_doubt(const struct site_target *target,

@@ -163,8 +163,8 @@ static const struct {
 		 "before it has mapped so much (a message says which process)"},
 	[LOSS_PROCESSES_UNCHECKED] =
 		{"processes_unchecked",
-		 "processes with probes could not be searched for code that they have "
-		 "changed: such a process may crash; trace single processes (-p)"},
+		 "processes could not be searched for code that they have changed: code "
+		 "that they may have changed got no probes; trace single processes (-p)"},
 };
 
 const char *loss_name(enum loss loss)

@@ -20,21 +20,22 @@
 #include "util/regular_file.h"
 #include "util/units.h"
 
-/* Bounds on one search. The time also limits the memory for a huge number of processes;
- * a single process could otherwise use up both. */
-#define SEARCH_NS           (2 * UNITS_NS_PER_S)
-#define MAPS_BYTES          ((size_t)16 << 20)
+/* Bounds on the work until the mappings are read again. What is beyond them becomes a run
+ * that is unread. The time also limits the memory for a huge number of processes. */
+#define SEARCH_NS  (10 * UNITS_NS_PER_S)
+#define MAPS_BYTES ((size_t)16 << 20)
+#define PAGES_MAX  16384u   /* of a mapping; what is beyond is compared whole */
+#define READS_MAX  1000000u /* of memory: some 2 s */
+
+/* The list holds no more mappings, of one process and of all. Further processes are read
+ * again for each file. */
 #define MAPPINGS_OF_ONE_MAX 4096u
 #define MAPPINGS_MAX        (1u << 20)
-#define PAGES_MAX           16384u /* of a mapping; what is beyond is compared whole */
 
-/* A process that maps the same code more often, or has changed more parts of it, is left
- * out from there on. */
-#define MAPPINGS_OF_FILE_MAX 16u
+/* A process that maps the same code more often, or has changed more parts of it, is
+ * unread from there on. */
+#define MAPPINGS_OF_FILE_MAX 256u
 #define RUNS_OF_ONE_MAX      1024u
-
-/* Reads of memory until the mappings are read again: some 2 s. */
-#define READS_MAX 1000000u
 
 /* How long the list of mappings is used: SETTLED_NS, or SHARE times as long as it took to
  * read. */
@@ -67,16 +68,18 @@ struct found_file {
 };
 
 struct reason {
-	int pid;
-	char text[80];
+	char text[200];
 };
 
 struct other_code {
 	VEC(struct mapped_code) mappings;
-	VEC(int) pids;                  /* whose mappings are listed, ascending */
+	VEC(int) pids;                  /* whose mappings were read, ascending */
+	VEC(int) unlisted;              /* whose mappings are read for each file */
+	VEC(int) unread_pids;           /* whose mappings could not be read */
 	VEC(struct found_file *) files; /* found since the mappings were read */
 	VEC(struct reason *) reasons;
 	uint64_t end_ns;     /* CLOCK_MONOTONIC: when to read all mappings again */
+	uint64_t spent_ns;   /* on searches since the mappings were read */
 	bool is_complete;    /* the mappings of all processes were read */
 	uint64_t unread;     /* processes left out since the mappings were read */
 	uint64_t unread_max; /* the same, before */
@@ -94,10 +97,23 @@ struct other_code *other_code_create(void)
 	return others;
 }
 
-static void leave_out(struct other_code *others, int pid)
+static void count_unread(struct other_code *others, int pid)
 {
 	others->unread += pid != others->last_unread;
 	others->last_unread = pid;
+}
+
+/* The mappings of this process are not known. False: memory is out. */
+static bool leave_out(struct other_code *others, int pid)
+{
+	count_unread(others, pid);
+	return vec_push(&others->unread_pids, pid);
+}
+
+/* Has the time passed, for work that began at `begin_ns`? */
+static bool is_late(const struct other_code *others, uint64_t begin_ns)
+{
+	return others->spent_ns + (clock_now_ns() - begin_ns) > SEARCH_NS;
 }
 
 static void forget(struct other_code *others)
@@ -105,12 +121,14 @@ static void forget(struct other_code *others)
 	others->unread_max = other_code_unread(others);
 	others->unread = others->reads = 0;
 	others->last_unread = 0;
+	others->spent_ns = 0;
 	vec_foreach (file, &others->files) {
 		vec_deinit(&(*file)->runs.list);
 		vec_deinit(&(*file)->alike);
 		free(*file);
 	}
 	others->files.len = others->mappings.len = others->pids.len = 0;
+	others->unlisted.len = others->unread_pids.len = 0;
 	others->is_complete = false;
 }
 
@@ -124,32 +142,45 @@ void other_code_destroy(struct other_code *others)
 	vec_deinit(&others->files);
 	vec_deinit(&others->mappings);
 	vec_deinit(&others->pids);
+	vec_deinit(&others->unlisted);
+	vec_deinit(&others->unread_pids);
 	vec_deinit(&others->reasons);
 	free(others);
 }
 
 /* --- mappings of all processes ---------------------------------------------------- */
 
-struct error *other_code_add(struct other_code *others, int pid,
-			     const struct proc_maps *maps)
+static bool is_code(const struct proc_mapping *m)
+{
+	return m->executable && m->inode;
+}
+
+static struct mapped_code code_of(int pid, const struct proc_mapping *m)
+{
+	return (struct mapped_code){pid, file_name_of(m), m->start, m->end,
+				    m->file_offset};
+}
+
+static bool add_mappings(struct other_code *others, int pid, const struct proc_maps *maps)
 {
 	size_t count = 0;
 
-	vec_foreach (m, &maps->mappings) {
-		const struct mapped_code code = {pid, file_name_of(m), m->start, m->end,
-						 m->file_offset};
+	vec_foreach (m, &maps->mappings)
+		count += is_code(m);
+	if (count > MAPPINGS_OF_ONE_MAX || count > MAPPINGS_MAX - others->mappings.len)
+		return vec_push(&others->unlisted, pid);
+	vec_foreach (m, &maps->mappings)
+		if (is_code(m) && !vec_push(&others->mappings, code_of(pid, m)))
+			return false;
+	return true;
+}
 
-		if (!m->executable || !m->inode)
-			continue;
-		if (count++ == MAPPINGS_OF_ONE_MAX ||
-		    others->mappings.len == MAPPINGS_MAX) {
-			leave_out(others, pid);
-			break;
-		}
-		if (!vec_push(&others->mappings, code))
-			return error_no_memory();
-	}
-	return vec_push(&others->pids, pid) ? NULL : error_no_memory();
+struct error *other_code_add(struct other_code *others, int pid,
+			     const struct proc_maps *maps)
+{
+	return add_mappings(others, pid, maps) && vec_push(&others->pids, pid)
+		       ? NULL
+		       : error_no_memory();
 }
 
 static int compare_pids(const void *a, const void *b)
@@ -173,30 +204,46 @@ static int read_text(int pid, char **text, size_t *size)
 	return err;
 }
 
-static struct error *read_process(struct other_code *others, int pid)
-{
-	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
-	_cleanup_(freep) char *text = NULL;
-	int errnum;
-	struct error *err;
-	size_t size;
+/* How reading the mappings of a process ended. */
+enum outcome {
+	OUTCOME_READ,
+	OUTCOME_NONE, /* the process has exited, or is hidden */
+	OUTCOME_UNREAD,
+	OUTCOME_NO_MEMORY,
+};
 
-	errnum = read_text(pid, &text, &size);
+static enum outcome read_maps(int pid, struct proc_maps *ret)
+{
+	_cleanup_(error_destroyp) struct error *err = NULL;
+	_cleanup_(freep) char *text = NULL;
+	struct living living;
+	size_t size;
+	int errnum = read_text(pid, &text, &size);
+
 	/* The same in each run of a sandbox that hides processes from root: no process
 	 * can bring this about itself. */
 	if (errnum == EACCES || errnum == EPERM)
-		return NULL;
+		return OUTCOME_NONE;
 	if (errnum) {
-		other_code_note_unread(others, pid);
-		return NULL;
+		living = living_begin(pid);
+		return living_is_there(&living) ? OUTCOME_UNREAD : OUTCOME_NONE;
 	}
-	err = maps_parse(text, size, &maps);
+	err = maps_parse(text, size, ret);
 	if (!err)
+		return OUTCOME_READ;
+	return err->code == ERROR_NO_MEMORY ? OUTCOME_NO_MEMORY : OUTCOME_UNREAD;
+}
+
+static struct error *read_process(struct other_code *others, int pid)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
+	enum outcome outcome = read_maps(pid, &maps);
+
+	if (outcome == OUTCOME_READ)
 		return other_code_add(others, pid, &maps);
-	if (err->code == ERROR_NO_MEMORY)
-		return err;
-	error_destroy(err);
-	leave_out(others, pid);
+	if (outcome == OUTCOME_NO_MEMORY ||
+	    (outcome == OUTCOME_UNREAD && !leave_out(others, pid)))
+		return error_no_memory();
 	return NULL;
 }
 
@@ -222,11 +269,12 @@ static struct error *read_all(struct other_code *others)
 		if (known &&
 		    bsearch(&key, others->pids.data, known, sizeof(key), compare_pids))
 			continue;
-		if (clock_now_ns() - begin_ns > SEARCH_NS)
-			leave_out(others, key);
-		else
+		if (!is_late(others, begin_ns))
 			err = read_process(others, key);
+		else if (!leave_out(others, key))
+			err = error_no_memory();
 	}
+	others->spent_ns += clock_now_ns() - begin_ns;
 	took_ns = (clock_now_ns() - begin_ns) * SHARE;
 	others->end_ns = clock_now_ns() + (took_ns > SETTLED_NS ? took_ns : SETTLED_NS);
 	others->is_complete = !err;
@@ -235,21 +283,15 @@ static struct error *read_all(struct other_code *others)
 
 /* --- pages of one file ------------------------------------------------------------ */
 
-static bool add_run(struct other_runs *runs, const struct mapped_code *code,
-		    uint64_t from, uint64_t size)
+static struct other_run run_of(const struct mapped_code *code, uint64_t address,
+			       uint64_t size)
 {
-	struct other_run *last =
-		runs->list.len ? &runs->list.data[runs->list.len - 1] : NULL;
-
-	if (last && last->pid == code->pid && last->address + last->size == from &&
-	    last->file_offset + last->size == code->file_offset + (from - code->start)) {
-		last->size += size;
-		return true;
-	}
-	return vec_push(
-		&runs->list,
-		((struct other_run){code->pid, from,
-				    code->file_offset + (from - code->start), size}));
+	return (struct other_run){
+		.pid = code->pid,
+		.address = address,
+		.file_offset = code->file_offset + (address - code->start),
+		.size = size,
+	};
 }
 
 /* A page that is not there will be read from the file. */
@@ -276,13 +318,13 @@ static bool find_private(const struct other_code *others, int pagemap,
 
 		for (size_t i = 0; i < got; i++, at += others->page_bytes)
 			if (!is_of_file(pages[i]) &&
-			    !add_run(runs, code, at, others->page_bytes))
+			    !other_runs_add(runs, run_of(code, at, others->page_bytes)))
 				return false;
 		left -= got;
 		if (!got)
 			break;
 	}
-	return at >= code->end || add_run(runs, code, at, code->end - at);
+	return at >= code->end || other_runs_add(runs, run_of(code, at, code->end - at));
 }
 
 /* Has the mapped file the same pages as the one at `path`? */
@@ -320,33 +362,89 @@ static bool is_of(struct found_file *file, const struct mapped_code *code,
 	return found.is_same;
 }
 
-/* Add the runs of all processes. The mappings of a process are next to each other. */
+/* A search for the runs of one file. */
+struct search {
+	struct other_code *others;
+	struct found_file *file;
+	const char *path;
+	uint64_t begin_ns;
+	/* The process that was found last, its first run, and its number of mappings. */
+	int pid, pagemap;
+	size_t first_run, count;
+};
+
+/* Add the runs of a mapping. The mappings of a process come one after another. */
+static bool find_in(struct search *s, const struct mapped_code *code)
+{
+	struct other_runs *runs = &s->file->runs;
+
+	if (!is_of(s->file, code, s->path))
+		return true;
+	if (code->pid != s->pid) {
+		closep(&s->pagemap);
+		s->pid = code->pid;
+		s->pagemap = living_open(s->pid, "pagemap", O_RDONLY | O_CLOEXEC);
+		s->first_run = runs->list.len;
+		s->count = 0;
+	}
+	if (s->count++ < MAPPINGS_OF_FILE_MAX &&
+	    runs->list.len - s->first_run <= RUNS_OF_ONE_MAX &&
+	    !is_late(s->others, s->begin_ns))
+		return find_private(s->others, s->pagemap, code, runs);
+	count_unread(s->others, s->pid);
+	return other_runs_add_unread(runs, s->pid, code->file_offset,
+				     code->end - code->start);
+}
+
+/* The same for all mappings of a process that are not listed. */
+static bool find_unlisted(struct search *s, int pid)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
+	enum outcome outcome =
+		is_late(s->others, s->begin_ns) ? OUTCOME_UNREAD : read_maps(pid, &maps);
+
+	if (outcome == OUTCOME_UNREAD) {
+		count_unread(s->others, pid);
+		return other_runs_add_unread(&s->file->runs, pid, 0, UINT64_MAX);
+	}
+	if (outcome == OUTCOME_READ)
+		vec_foreach (m, &maps.mappings) {
+			const struct mapped_code code = code_of(pid, m);
+
+			if (is_code(m) && !find_in(s, &code))
+				return false;
+		}
+	return outcome != OUTCOME_NO_MEMORY;
+}
+
+static bool find_all(struct search *s)
+{
+	vec_foreach (code, &s->others->mappings)
+		if (!find_in(s, code))
+			return false;
+	vec_foreach (pid, &s->others->unlisted)
+		if (!find_unlisted(s, *pid))
+			return false;
+	vec_foreach (pid, &s->others->unread_pids)
+		if (!other_runs_add_unread(&s->file->runs, *pid, 0, UINT64_MAX))
+			return false;
+	return true;
+}
+
+/* Add the runs of all processes. */
 static bool find_runs(struct other_code *others, struct found_file *file,
 		      const char *path)
 {
-	uint64_t begin_ns = clock_now_ns();
-	_cleanup_(closep) int pagemap = -1;
-	size_t first_run = 0, count = 0;
-	int pid = 0;
+	struct search s = {.others = others,
+			   .file = file,
+			   .path = path,
+			   .begin_ns = clock_now_ns(),
+			   .pagemap = -1};
+	bool ok = find_all(&s);
 
-	vec_foreach (code, &others->mappings) {
-		if (!is_of(file, code, path))
-			continue;
-		if (code->pid != pid) {
-			closep(&pagemap);
-			pid = code->pid;
-			pagemap = living_open(pid, "pagemap", O_RDONLY | O_CLOEXEC);
-			first_run = file->runs.list.len;
-			count = 0;
-		}
-		if (count++ >= MAPPINGS_OF_FILE_MAX ||
-		    file->runs.list.len - first_run > RUNS_OF_ONE_MAX ||
-		    clock_now_ns() - begin_ns > SEARCH_NS)
-			leave_out(others, pid);
-		else if (!find_private(others, pagemap, code, &file->runs))
-			return false;
-	}
-	return true;
+	closep(&s.pagemap);
+	others->spent_ns += clock_now_ns() - s.begin_ns;
+	return ok;
 }
 
 static struct found_file *known_file(const struct other_code *others,
@@ -383,24 +481,52 @@ struct error *other_code_find(struct other_code *others, const struct file_names
 	}
 	found->names = *file;
 	*ret = &found->runs;
-	return find_runs(others, found, path) ? NULL : error_no_memory();
+	if (find_runs(others, found, path))
+		return NULL;
+	/* What was found is not all. */
+	forget(others);
+	return error_no_memory();
 }
 
 /* --- what was left out, and why --------------------------------------------------- */
 
-void other_code_note_unread(struct other_code *others, int pid)
+/* Does the process still have code at this address? */
+static bool is_mapped(const struct other_run *run)
 {
-	const struct living living = living_begin(pid);
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
+	enum outcome outcome = read_maps(run->pid, &maps);
 
-	if (living_is_there(&living))
-		leave_out(others, pid);
+	if (outcome != OUTCOME_READ)
+		return outcome != OUTCOME_NONE;
+	vec_foreach (m, &maps.mappings)
+		if (is_code(m) && m->start < run->address + run->size &&
+		    run->address < m->end)
+			return true;
+	return false;
+}
+
+bool other_code_is_unread(struct other_code *others, const struct other_run *run)
+{
+	const struct living living = living_begin(run->pid);
+	uint64_t begin_ns = clock_now_ns();
+	bool is_there = living_is_there(&living);
+
+	/* It was counted when it was left out. */
+	if (run->is_unread || !is_there)
+		return is_there;
+	if (!is_late(others, begin_ns))
+		is_there = is_mapped(run);
+	others->spent_ns += clock_now_ns() - begin_ns;
+	if (is_there)
+		count_unread(others, run->pid);
+	return is_there;
 }
 
 bool other_code_may_read(struct other_code *others, int pid)
 {
 	if (others->reads++ < READS_MAX)
 		return true;
-	leave_out(others, pid);
+	count_unread(others, pid);
 	return false;
 }
 
@@ -409,20 +535,43 @@ uint64_t other_code_unread(const struct other_code *others)
 	return others->unread > others->unread_max ? others->unread : others->unread_max;
 }
 
-const char *other_code_reason(struct other_code *others, int pid)
+/* This text, which lives as long as `others`. */
+static const char *keep(struct other_code *others, const struct reason *text)
 {
 	struct reason *reason;
 
 	vec_foreach (known, &others->reasons)
-		if ((*known)->pid == pid)
+		if (!strcmp((*known)->text, text->text))
 			return (*known)->text;
 	reason = malloc(sizeof(*reason));
 	if (!reason || !vec_push(&others->reasons, reason)) {
 		free(reason);
 		return "its code in the memory of another process differs from the file";
 	}
-	reason->pid = pid;
-	snprintf(reason->text, sizeof(reason->text),
-		 "its code in the memory of process %d differs from the file", pid);
+	*reason = *text;
 	return reason->text;
+}
+
+const char *other_code_reason(struct other_code *others, int pid)
+{
+	struct reason reason;
+
+	snprintf(reason.text, sizeof(reason.text),
+		 "its code in the memory of process %d differs from the file", pid);
+	return keep(others, &reason);
+}
+
+const char *other_code_unread_reason(struct other_code *others, int pid)
+{
+	uint64_t more = others->unread ? others->unread - 1 : 0;
+	struct reason reason;
+	char rest[64] = "";
+
+	if (more)
+		snprintf(rest, sizeof(rest), " and of up to %" PRIu64 " more", more);
+	snprintf(reason.text, sizeof(reason.text),
+		 "its code in the memory of process %d%s cannot be compared with the "
+		 "file: trace single processes with -p PID",
+		 pid, rest);
+	return keep(others, &reason);
 }

@@ -17,21 +17,9 @@
 #include <stdint.h>
 
 #include "target/file_names.h"
+#include "target/other_runs.h"
 #include "target/proc.h"
 #include "util/error.h"
-#include "util/vec.h"
-
-/* Code of one process that may differ from the file. */
-struct other_run {
-	int pid;
-	uint64_t address;     /* in the process */
-	uint64_t file_offset; /* bytes */
-	uint64_t size;        /* bytes */
-};
-
-struct other_runs {
-	VEC(struct other_run) list;
-};
 
 struct other_code;
 
@@ -49,27 +37,32 @@ struct error *other_code_add(struct other_code *others, int pid,
  * `path` leads to the file: it may be mapped under other names, too
  * (target/file_pages.h), which have the same inode number in overlays of one file system.
  * The mappings of all processes are read at most once a second, and take at most a tenth
- * of the time. A search ends after 2 s. The result is borrowed until the next call.
+ * of the time. A search ends after 10 s. A process for which there was no time, that
+ * cannot be read, or that maps the file more often than any real program, has a run that
+ * is unread. The result is borrowed until the next call.
  * Errors: ERROR_NO_MEMORY, and ERROR_IO: the processes cannot be listed.
  */
 struct error *other_code_find(struct other_code *others, const struct file_names *file,
 			      const char *path, const struct other_runs **ret)
 	__attribute__((warn_unused_result));
 
-/* The memory of this process cannot be read. Count it, unless it has exited. */
-void other_code_note_unread(struct other_code *others, int pid);
+/* The memory of this run cannot be read, or the run is unread. Count its process and
+ * return true, unless it has exited or does not map the code any more. */
+bool other_code_is_unread(struct other_code *others, const struct other_run *run);
 
-/* The memory of this process is about to be read. False: too much was read already, and
- * the process is left out. */
+/* The memory of this process is about to be read. False: too much was read already. */
 bool other_code_may_read(struct other_code *others, int pid);
 
-/* How many processes a search has left out, at most: there was no time for them, they
- * could not be read, or they map more than any real program. Processes that we have no
+/* How many processes had unread code in a search, at most. Processes that we have no
  * permission to read do not count. */
 uint64_t other_code_unread(const struct other_code *others);
 
 /* "its code in the memory of process N differs from the file". Borrowed. Valid as long as
  * `others`, the same pointer for the same pid. */
 const char *other_code_reason(struct other_code *others, int pid);
+
+/* Likewise, for code that is unread: with the number of such processes, and what to do.
+ */
+const char *other_code_unread_reason(struct other_code *others, int pid);
 
 #endif

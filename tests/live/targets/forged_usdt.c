@@ -112,11 +112,11 @@ static void change(void)
 static void map_copies(void)
 {
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	off_t bytes = lseek(file, 0, SEEK_END);
 
-	for (int i = 0; i < 40; i++)
-		if (mmap(NULL, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) ==
-		    MAP_FAILED)
+	for (int i = 0; i < 300; i++)
+		if (mmap(NULL, (size_t)bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, file,
+			 0) == MAP_FAILED)
 			_exit(1);
 	close(file);
 }

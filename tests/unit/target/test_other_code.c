@@ -103,6 +103,7 @@ static void other_processes_are_found(void)
 	struct file file;
 	struct other_code *others = other_code_create();
 	const struct other_runs *runs;
+	struct other_run gone, unread;
 	int ready[2];
 	char c;
 	pid_t child;
@@ -124,12 +125,19 @@ static void other_processes_are_found(void)
 	CHECK_INT(runs->list.data[0].size, file.page);
 	CHECK_INT(other_code_unread(others), 0);
 	/* It is there, but its memory is taken as unreadable. */
-	other_code_note_unread(others, child);
-	other_code_note_unread(others, child);
+	gone = unread = *runs->list.data;
+	gone.address = 0;
+	unread.is_unread = true;
+	CHECK(!other_code_is_unread(others, &gone));
+	CHECK(other_code_is_unread(others, &unread));
+	CHECK_INT(other_code_unread(others), 0);
+	CHECK(other_code_is_unread(others, runs->list.data));
+	CHECK(other_code_is_unread(others, runs->list.data));
 	CHECK_INT(other_code_unread(others), 1);
 	kill(child, SIGKILL);
 	CHECK_INT(waitpid(child, NULL, 0), child);
-	other_code_note_unread(others, child);
+	CHECK(!other_code_is_unread(others, runs->list.data));
+	CHECK(!other_code_is_unread(others, &unread));
 	CHECK_INT(other_code_unread(others), 1);
 	other_code_destroy(others);
 	close(file.fd);
@@ -196,22 +204,50 @@ static void mappings_can_be_added(void)
 	close(file.fd);
 }
 
-/* What one process can cost is bounded. */
-static void excess_is_left_out(void)
+/* What one process can cost is bounded. The rest is not taken as unchanged. */
+static void excess_is_unread(void)
 {
 	struct file file;
-	size_t found;
+	const struct other_runs *runs;
+	const struct other_run *last;
 	struct other_code *others = other_code_create();
 
 	file_init(&file);
-	for (int i = 0; i < 40; i++)
+	for (int i = 0; i < 300; i++)
 		change(&file, map(&file, MAP_PRIVATE), 0);
-	found = find(others, &file)->list.len;
-	/* The kernel lists changed pages and others as mappings of their own. */
-	CHECK(found >= 1 && found <= 16);
+	runs = find(others, &file);
+	REQUIRE(runs->list.len > 1 && runs->list.len <= 257);
+	last = &runs->list.data[runs->list.len - 1];
+	CHECK(!runs->list.data[0].is_unread && last->is_unread);
+	CHECK_INT(last->pid, getpid());
+	CHECK_INT(last->file_offset, 0);
+	CHECK_INT(last->size, PAGES * file.page);
+	CHECK(other_code_is_unread(others, last));
 	CHECK_INT(other_code_unread(others), 1);
 	other_code_destroy(others);
 	close(file.fd);
+}
+
+/* Mappings of other files, however many, do not hide what a process has changed. */
+static void other_mappings_do_not_matter(void)
+{
+	struct file file, many;
+	struct other_code *others = other_code_create();
+	const struct other_runs *runs;
+
+	file_init(&file);
+	file_init(&many);
+	change(&file, map(&file, MAP_PRIVATE), 0);
+	for (int i = 0; i < 5000; i++)
+		map(&many, MAP_PRIVATE);
+	change(&file, map(&file, MAP_PRIVATE), 0);
+	runs = find(others, &file);
+	REQUIRE(runs->list.len == 2);
+	CHECK(!runs->list.data[0].is_unread && !runs->list.data[1].is_unread);
+	CHECK_INT(other_code_unread(others), 0);
+	other_code_destroy(others);
+	close(file.fd);
+	close(many.fd);
 }
 
 /* No descriptor is left: this does not mean that no process maps the file. */
@@ -247,6 +283,10 @@ static void reasons_name_the_process(void)
 	CHECK_STR(one, "its code in the memory of process 17 differs from the file");
 	CHECK(other_code_reason(others, 18) != one);
 	CHECK(other_code_reason(others, 17) == one);
+	CHECK_STR(
+		other_code_unread_reason(others, 17),
+		"its code in the memory of process 17 cannot be compared with the file: "
+		"trace single processes with -p PID");
 	other_code_destroy(others);
 }
 
@@ -259,7 +299,8 @@ int main(void)
 		RUN(files_of_a_layer_are_found);
 	else
 		puts("not run: overlays need root and overlayfs");
-	RUN(excess_is_left_out);
+	RUN(excess_is_unread);
+	RUN(other_mappings_do_not_matter);
 	RUN(processes_that_cannot_be_listed);
 	RUN(reasons_name_the_process);
 	return check_done();
