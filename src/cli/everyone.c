@@ -155,7 +155,6 @@ static struct error *plan_file(struct tracees *ts, struct plan **ret)
 		.module_path = library,
 		.is_named = true,
 		.last_resort = true,
-		.debug_root_fd = -1,
 	};
 	struct plan_options options = ts->plan_options;
 	_cleanup_(allocators_deinit) struct allocators allocators = {0};

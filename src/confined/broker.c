@@ -155,7 +155,9 @@ static bool is_null_device(const struct stat *st)
 
 static int open_regular(const struct broker_policy *policy, int place)
 {
-	int fd = regular_file_reopen(place);
+	/* policy->find() has refused files of procfs outside of the target's /proc/PID.
+	 */
+	int fd = regular_file_reopen_proc(place);
 
 	if (fd < 0 || !policy->may_read || policy->may_read(policy->arg, fd))
 		return fd;

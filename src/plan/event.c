@@ -248,13 +248,13 @@ static bool push(struct event_sites *sites, const struct event_site *site,
 static struct error *add_function(struct search *s, const struct proc *proc,
 				  struct event_sites *ret)
 {
-	int root_fd = proc && !s->options->is_shared ? proc_root_fd(proc) : -1;
+	const struct proc *owner = s->options->is_shared ? NULL : proc;
 	struct debug_file debug = {0};
 	struct event_site site = {0};
 	struct error *err;
 
 	if (!debug_file_is_needless(s->file))
-		error_destroy(debug_file_find(s->file, root_fd, target_file_name(s->from),
+		error_destroy(debug_file_find(s->file, owner, target_file_name(s->from),
 					      &debug));
 	site.is_private = debug.is_targets;
 	free(debug.path);

@@ -256,8 +256,7 @@ static struct error *scan_module(struct search *search, size_t index, bool is_na
 		.is_executable = index == search->executable,
 		.is_named = is_named,
 		.last_resort = last_resort,
-		.debug_root_fd =
-			search->options->is_shared ? -1 : proc_root_fd(search->proc),
+		.debug_proc = search->options->is_shared ? NULL : search->proc,
 	};
 
 	err = allocators_scan(&file, search->options, ret, &why_none);

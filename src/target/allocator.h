@@ -181,10 +181,10 @@ struct allocator_file {
 	struct target_file *file; /* shared with the allocators that are found */
 	uint64_t module_start, text_start, text_end; /* as in struct allocator */
 	bool is_executable;
-	bool is_named;     /* named by --lib: the C++ operators always count */
-	bool last_resort;  /* functions that usually call another allocator count too:
-			      Rust's */
-	int debug_root_fd; /* for debug_file_find(); -1: none */
+	bool is_named;    /* named by --lib: the C++ operators always count */
+	bool last_resort; /* functions that usually call another allocator count too:
+			     Rust's */
+	const struct proc *debug_proc; /* for debug_file_find(); NULL: none */
 };
 
 /*

@@ -323,7 +323,7 @@ struct error *allocators_scan(const struct allocator_file *file,
 
 	scan.has_names = debug_file_is_needless(scan.elf);
 	if (!scan.has_names && (file->is_executable || file->is_named))
-		err = debug_file_find(scan.elf, file->debug_root_fd, file->module_path,
+		err = debug_file_find(scan.elf, file->debug_proc, file->module_path,
 				      &scan.debug);
 	scan.has_names = scan.has_names || scan.debug.path;
 	if (!err && !allocator_scan_choose(&scan))

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/debug_file.h"
 
+#include <elf.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "target/elf_file.h"
+#include "target/elf_tables.h"
+#include "target/proc.h"
+#include "target/procfs.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 #include "util/strbuf.h"
 
@@ -19,8 +27,95 @@ bool debug_file_is_needless(struct elf_file *file)
 	return has_symbols;
 }
 
-/* Try one path below `root_fd`. If the debug file fits, `file` keeps it open. */
-static struct error *try_path(struct elf_file *file, int root_fd,
+/* A root directory, and whose files below it are tried. */
+struct debug_root {
+	int fd;
+	bool is_targets;
+	unsigned uid, gid; /* fsuid and fsgid of the target */
+};
+
+/* Read the last number of a line of /proc/PID/status: real, effective, saved, file's. */
+static bool read_id(const char *status, const char *key, unsigned *ret)
+{
+	const char *line = strstr(status, key);
+
+	return line && sscanf(line + strlen(key), "%*u %*u %*u %u", ret) == 1;
+}
+
+/* Read the user of the target. False: unknown, or the process has exited. */
+static bool read_user(const struct proc *proc, struct debug_root *root)
+{
+	_cleanup_(freep) char *status = NULL;
+	size_t size;
+
+	if (procfs_read(proc->pid, "status", PROCFS_SMALL_BYTES, &status, &size))
+		return false;
+	/* If it has exited, another process may have its pid by now. */
+	return read_id(status, "\nUid:", &root->uid) &&
+	       read_id(status, "\nGid:", &root->gid) && !proc_has_exited(proc);
+}
+
+/* By the file's mode, could the target open it for reading? */
+static bool target_may_read(const struct debug_root *root, const struct stat *st)
+{
+	if (st->st_uid == root->uid)
+		return st->st_mode & S_IRUSR;
+	return st->st_mode & (st->st_gid == root->gid ? S_IRGRP : S_IROTH);
+}
+
+/* Is the file root's, the target's, or of the owner of `file`? */
+static bool has_known_owner(const struct elf_file *file, const struct debug_root *root,
+			    const struct stat *st)
+{
+	struct stat of_file;
+
+	return st->st_uid == 0 || st->st_uid == root->uid ||
+	       (!fstat(file->fd, &of_file) && st->st_uid == of_file.st_uid);
+}
+
+/* Find a file of the target. All is decided before it is opened. Without a build-id only
+ * a checksum, which the target chooses, says that the file is the right one. No symbolic
+ * link is followed then. */
+static int find_of_target(const struct elf_file *file, const struct debug_root *root,
+			  const char *path)
+{
+	bool has_id = file->build_id[0];
+	int place =
+		has_id ? place_find(root->fd, path, 0) : place_find_plain(root->fd, path);
+	struct stat st;
+
+	if (place >= 0 && !open_helper_stat(place, "", &st) &&
+	    target_may_read(root, &st) && (has_id || has_known_owner(file, root, &st)))
+		return place;
+	closep(&place);
+	return -1;
+}
+
+static bool is_moderate_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, SELFMAG, 0) == SELFMAG &&
+	       !memcmp(magic, ELFMAG, SELFMAG) &&
+	       elf_tables_look(fd) == ELF_TABLES_MODERATE;
+}
+
+static int open_file(const struct elf_file *file, const struct debug_root *root,
+		     const char *path)
+{
+	_cleanup_(closep) int place = root->is_targets ? find_of_target(file, root, path)
+						       : place_find(root->fd, path, 0);
+	int fd = regular_file_reopen(place);
+
+	if (fd >= 0 && !is_moderate_elf(fd)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Try one path below the root directory. If the debug file fits, `file` keeps it open. */
+static struct error *try_path(struct elf_file *file, const struct debug_root *root,
 			      const struct elf_debuglink *link, struct strbuf *path,
 			      char **ret_path)
 {
@@ -30,7 +125,7 @@ static struct error *try_path(struct elf_file *file, int root_fd,
 
 	if (path->failed)
 		return error_no_memory();
-	fd = regular_file_open_below(root_fd, path->data);
+	fd = open_file(file, root, path->data);
 	if (fd < 0)
 		return NULL;
 	err = file->tables->try_debug(file, fd, link, &serves);
@@ -66,9 +161,9 @@ static bool path_of(const struct elf_file *file, const char *directory,
 	return true;
 }
 
-static struct error *try_root(struct elf_file *file, int root_fd, unsigned tries,
-			      const char *directory, const struct elf_debuglink *link,
-			      char **ret_path)
+static struct error *try_root(struct elf_file *file, const struct debug_root *root,
+			      unsigned tries, const char *directory,
+			      const struct elf_debuglink *link, char **ret_path)
 {
 	struct error *err = NULL;
 
@@ -76,18 +171,21 @@ static struct error *try_root(struct elf_file *file, int root_fd, unsigned tries
 		_cleanup_(strbuf_deinit) struct strbuf path = {0};
 
 		if (path_of(file, directory, link, n, &path))
-			err = try_path(file, root_fd, link, &path, ret_path);
+			err = try_path(file, root, link, &path, ret_path);
 	}
 	return err;
 }
 
-struct error *debug_file_find(struct elf_file *file, int root_fd, const char *module_path,
-			      struct debug_file *ret)
+struct error *debug_file_find(struct elf_file *file, const struct proc *proc,
+			      const char *module_path, struct debug_file *ret)
 {
 	const char *slash = strrchr(module_path, '/');
 	_cleanup_(freep) char *directory =
 		strndup(module_path, slash ? (size_t)(slash - module_path) : 0);
 	_cleanup_(closep) int own_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct debug_root ours = {.fd = own_fd};
+	struct debug_root theirs = {.fd = proc ? proc_root_fd(proc) : -1,
+				    .is_targets = true};
 	struct elf_debuglink link = {{0}, 0};
 	struct error *err = NULL;
 
@@ -96,10 +194,9 @@ struct error *debug_file_find(struct elf_file *file, int root_fd, const char *mo
 		return error_no_memory();
 	err = file->tables->read_debuglink(file, &link);
 	if (!err && own_fd >= 0)
-		err = try_root(file, own_fd, TRIES_IN_DEBUG, directory, &link,
-			       &ret->path);
-	if (!err && !ret->path && root_fd >= 0) {
-		err = try_root(file, root_fd, TRIES, directory, &link, &ret->path);
+		err = try_root(file, &ours, TRIES_IN_DEBUG, directory, &link, &ret->path);
+	if (!err && !ret->path && theirs.fd >= 0 && read_user(proc, &theirs)) {
+		err = try_root(file, &theirs, TRIES, directory, &link, &ret->path);
 		ret->is_targets = ret->path;
 	}
 	return err;

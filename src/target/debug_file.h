@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "target/elf.h"
+#include "target/proc.h"
 #include "util/error.h"
 
 /* Where packages put debug files. */
@@ -19,7 +20,8 @@
 struct debug_file {
 	/* Path relative to the root directory that has it; owned; NULL: not found. */
 	char *path;
-	bool is_targets; /* found below `root_fd`: the target may have written it */
+	bool is_targets; /* found below the root directory of `proc`: the target may have
+			    written it */
 };
 
 /* True when the file has a .symtab of its own. */
@@ -34,11 +36,14 @@ bool debug_file_is_needless(struct elf_file *file);
  * - /usr/lib/debug/DIRECTORY/NAME, where DIRECTORY is the file's directory and NAME is
  *   the name in .gnu_debuglink;
  *
- * then, below the directory `root_fd` (the target's root directory; -1: skip this), the
+ * then, below the root directory of the target `proc` (NULL: skip this), the
  * same two, DIRECTORY/NAME and DIRECTORY/.debug/NAME. Files that do not fit are
- * skipped.
+ * skipped. Of the target's files only those are opened that it may read itself, and
+ * without a build-id only those of root, of the target or of the owner of `file`, to
+ * which no symbolic link leads.
  */
-struct error *debug_file_find(struct elf_file *file, int root_fd, const char *module_path,
-			      struct debug_file *ret) __attribute__((warn_unused_result));
+struct error *debug_file_find(struct elf_file *file, const struct proc *proc,
+			      const char *module_path, struct debug_file *ret)
+	__attribute__((warn_unused_result));
 
 #endif

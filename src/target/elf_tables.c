@@ -78,7 +78,7 @@ static bool are_moderate(const Elf64_Shdr *sections, size_t count, uint64_t file
 	return true;
 }
 
-enum elf_tables elf_tables_look(int fd)
+enum elf_table_sizes elf_tables_look(int fd)
 {
 	_cleanup_(freep) Elf64_Shdr *sections = NULL;
 	Elf64_Ehdr header;

@@ -5,7 +5,7 @@
 #ifndef TARGET_ELF_TABLES_H
 #define TARGET_ELF_TABLES_H
 
-enum elf_tables {
+enum elf_table_sizes {
 	/* The symbol tables (SHT_SYMTAB and SHT_DYNSYM, gABI, "Sections") have at most
 	 * 256 MiB in total, and their string tables at most 512 MiB, counting bytes
 	 * within the file. Also returned for a file without section headers. */
@@ -16,6 +16,6 @@ enum elf_tables {
 	ELF_TABLES_UNKNOWN,
 };
 
-enum elf_tables elf_tables_look(int fd);
+enum elf_table_sizes elf_tables_look(int fd);
 
 #endif

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,33 +20,10 @@
 #include "util/file_system.h"
 #include "util/regular_file.h"
 
-/* From fs/configfs/mount.c; it is not in a header. */
-#define CONFIGFS_NUMBER 0x62656570
-
-/* File systems whose files are interfaces of the kernel. Reading such a file may have
- * effects, or show data of another process. linux/magic.h has their numbers, which
- * statfs(2) returns. */
-static const uint64_t kernel_systems[] = {
-	PROC_SUPER_MAGIC,   SYSFS_MAGIC,          TRACEFS_MAGIC,      DEBUGFS_MAGIC,
-	CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,  SECURITYFS_MAGIC,   BPF_FS_MAGIC,
-	EFIVARFS_MAGIC,     SELINUX_MAGIC,        SMACK_MAGIC,        AAFS_MAGIC,
-	CONFIGFS_NUMBER,    RDTGROUP_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, NSFS_MAGIC,
-};
-
 static int refuse(int err)
 {
 	errno = err;
 	return -1;
-}
-
-static bool is_of_kernel(int fd)
-{
-	uint64_t type = file_system_of(fd);
-
-	for (size_t i = 0; i < sizeof(kernel_systems) / sizeof(*kernel_systems); i++)
-		if (type == kernel_systems[i])
-			return true;
-	return false;
 }
 
 /* Copy the path without empty components and ".", so that prefixes can be compared.
@@ -139,7 +115,7 @@ static int find_file(int root, const char *path, uint64_t flags)
 {
 	int place = place_find(root, path, flags);
 
-	if (place < 0 || !is_of_kernel(place))
+	if (place < 0 || !file_system_is_of_kernel(place))
 		return place;
 	close(place);
 	return refuse(EACCES);
@@ -341,7 +317,7 @@ bool open_policy_may_read(void *arg, int fd)
 {
 	const struct open_policy *policy = arg;
 	char magic[SELFMAG];
-	enum elf_tables tables;
+	enum elf_table_sizes tables;
 
 	if (file_system_is_proc(fd) || is_open_perf_map(fd) || is_open_maps(policy, fd))
 		return true;

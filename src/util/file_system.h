@@ -11,4 +11,8 @@ uint64_t file_system_of(int fd);
 
 bool file_system_is_proc(int fd);
 
+/* Are the file system's files interfaces of the kernel, as in procfs, sysfs and tracefs?
+ * Reading such a file may have effects, or show data of another process. */
+bool file_system_is_of_kernel(int fd);
+
 #endif

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "util/cleanup.h"
+#include "util/file_system.h"
 #include "util/open_helper.h"
 
 int place_find(int root_fd, const char *path, uint64_t flags)
@@ -14,12 +16,17 @@ int place_find(int root_fd, const char *path, uint64_t flags)
 	return open_helper_find(root_fd, path, flags, RESOLVE_IN_ROOT);
 }
 
+int place_find_plain(int root_fd, const char *path)
+{
+	return open_helper_find(root_fd, path, 0, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+}
+
 int place_open(const char *path, uint64_t flags)
 {
 	return open_helper_find(AT_FDCWD, path, flags, 0);
 }
 
-int regular_file_reopen(int place)
+static int reopen(int place, bool may_be_proc)
 {
 	struct stat st;
 
@@ -29,7 +36,22 @@ int regular_file_reopen(int place)
 		errno = ENODEV;
 		return -1;
 	}
+	if (file_system_is_of_kernel(place) &&
+	    !(may_be_proc && file_system_is_proc(place))) {
+		errno = EACCES;
+		return -1;
+	}
 	return open_helper_reopen(place, 0);
+}
+
+int regular_file_reopen(int place)
+{
+	return reopen(place, false);
+}
+
+int regular_file_reopen_proc(int place)
+{
+	return reopen(place, true);
 }
 
 int regular_file_open(const char *path)

@@ -17,15 +17,23 @@
  */
 int place_find(int root_fd, const char *path, uint64_t flags);
 
+/* Like place_find(), but fails with ELOOP if a symbolic link is in the path. */
+int place_find_plain(int root_fd, const char *path);
+
 /* Like place_find(), for an absolute path of the machine. */
 int place_open(const char *path, uint64_t flags);
 
 /*
- * Open the file of an O_PATH descriptor for reading, if it is a regular file. Otherwise
- * nothing is opened, and -1 is returned with errno set (ENODEV: not a regular file).
+ * Open the file of an O_PATH descriptor for reading, if it is a regular file and not an
+ * interface of the kernel (util/file_system.h). Otherwise nothing is opened, and -1 is
+ * returned with errno set (ENODEV: not a regular file; EACCES: of the kernel).
  * `place` stays the caller's; -1 for -1. The caller owns the new descriptor.
  */
 int regular_file_reopen(int place);
+
+/* Like regular_file_reopen(), also for files of procfs. The caller must have checked that
+ * no path of the target leads to one outside of its own /proc/PID. */
+int regular_file_reopen_proc(int place);
 
 /* Like regular_file_reopen(), for a path. */
 int regular_file_open(const char *path);

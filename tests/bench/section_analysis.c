@@ -47,7 +47,7 @@ static void require(struct error *err)
 static struct times plan_once(const char *path, struct plan_cache *cache,
 			      size_t *functions)
 {
-	struct allocator_file file = {.module_path = path, .debug_root_fd = -1};
+	struct allocator_file file = {.module_path = path};
 	const struct allocator_options how = {0};
 	const struct plan_options options = {.unmapped = true, .cache = cache};
 	struct allocators allocators = {0};

@@ -79,7 +79,7 @@ static const struct opener {
 	{"util/file_limit.c", 1, "/"},
 	{"util/open_helper.c", 12, "for util/regular_file.c and confined/broker.c"},
 	{"util/open_helper.h", 2, "its functions themselves"},
-	{"util/regular_file.c", 6, "the one place"},
+	{"util/regular_file.c", 7, "the one place"},
 	{"util/regular_file.h", 2, "its functions themselves"},
 };
 

@@ -425,6 +425,133 @@ static void no_regular_files(void)
 	room_deinit(&room);
 }
 
+/* --- what the target may not read --------------------------------------------------- */
+
+/* The user and group "nobody". */
+#define NOBODY "65534:65534"
+
+/* A folder with a program that has neither symbols nor a build-id, and names "x.debug" as
+ * its debug file. A program of an unprivileged user. */
+struct trap {
+	char folder[48], program[64], debug[64], secret[64];
+};
+
+static struct trap trap_make(void)
+{
+	struct trap trap = {.folder = "/tmp/memtrace-trap-XXXXXX"};
+	char command[3000];
+
+	REQUIRE(mkdtemp(trap.folder) && !chmod(trap.folder, 0755));
+	snprintf(trap.program, sizeof(trap.program), "%s/program", trap.folder);
+	snprintf(trap.debug, sizeof(trap.debug), "%s/x.debug", trap.folder);
+	snprintf(trap.secret, sizeof(trap.secret), "%s/secret", trap.folder);
+	snprintf(command, sizeof(command),
+		 "cd %s && cp %s x.debug && "
+		 "objcopy --remove-section=.note.gnu.build-id "
+		 "--remove-section=.gnu_debuglink %s program && "
+		 "objcopy --add-gnu-debuglink=x.debug program && chmod 755 program && "
+		 "mv x.debug secret && chown " NOBODY " . program",
+		 trap.folder, DEBUG, PROGRAM);
+	REQUIRE(!system(command));
+	return trap;
+}
+
+static void trap_remove(const struct trap *trap)
+{
+	unlink(trap->debug);
+	unlink(trap->secret);
+	unlink(trap->program);
+	rmdir(trap->folder);
+}
+
+static struct live_process *trap_start(const struct trap *trap)
+{
+	const char *const argv[] = {"chroot", "--userspec=" NOBODY, "/", trap->program,
+				    NULL};
+	struct live_process *target = live_start(argv);
+	json_t *ready = live_read_json(target, TIMEOUT_S);
+
+	if (!ready)
+		live_fail("the target did not start: %s", live_stderr(target));
+	json_decref(ready);
+	return target;
+}
+
+/* A link to `decoy` is at the path of the debug file: memtrace must not open it. */
+static void check_link_unopened(const struct trap *trap, const char *decoy)
+{
+	struct live_process *target = trap_start(trap);
+	struct decoy watched;
+
+	REQUIRE(!symlink(decoy, trap->debug));
+	watched = decoy_watch(decoy);
+	check_refused(target, "", "is stripped");
+	decoy_check(&watched, decoy);
+	live_destroy(target);
+	unlink(trap->debug);
+}
+
+/* A link to a file of the kernel is at the path of the debug file. */
+static void links_to_files_of_the_kernel(void)
+{
+	static const char *const decoys[] = {
+		"/sys/kernel/tracing/README", "/sys/kernel/tracing/trace",
+		"/sys/kernel/uevent_seqnum", "/proc/version"};
+	struct trap trap = trap_make();
+	unsigned count = 0;
+
+	for (size_t i = 0; i < sizeof(decoys) / sizeof(*decoys); i++) {
+		if (access(decoys[i], R_OK))
+			continue;
+		check_link_unopened(&trap, decoys[i]);
+		count++;
+	}
+	CHECK(count > 1);
+	trap_remove(&trap);
+}
+
+/* Files of root at the path of the debug file. They have the right checksum, so only
+ * their owner and mode tell them from a debug file. */
+static void files_that_the_target_may_not_read(void)
+{
+	struct trap trap = trap_make();
+	struct live_process *target;
+	struct decoy watched;
+
+	REQUIRE(!chmod(trap.secret, 0600));
+	check_link_unopened(&trap, trap.secret);
+	/* Readable, but of other users, as in a folder that is not searchable. */
+	REQUIRE(!chmod(trap.secret, 0644));
+	check_link_unopened(&trap, trap.secret);
+	/* No link. The group is not the target's. */
+	REQUIRE(!chmod(trap.secret, 0640) && !rename(trap.secret, trap.debug));
+	target = trap_start(&trap);
+	watched = decoy_watch(trap.debug);
+	check_refused(target, "", "is stripped");
+	decoy_check(&watched, trap.debug);
+	live_destroy(target);
+	trap_remove(&trap);
+}
+
+/* The same file, readable for the target and without a link, is used. */
+static void a_debug_file_that_the_target_may_read(void)
+{
+	struct trap trap = trap_make();
+	struct live_process *target, *memtrace;
+	json_t *report;
+
+	REQUIRE(!rename(trap.secret, trap.debug) && !chmod(trap.debug, 0644));
+	target = trap_start(&trap);
+	memtrace = memtrace_start(live_pid(target), "");
+	oracle_do(target, "run 10");
+	report = memtrace_stop(memtrace);
+	CHECK(live_int(report, "heap.live_blocks") >= 10);
+	json_decref(report);
+	oracle_do(target, "release");
+	live_destroy(target);
+	trap_remove(&trap);
+}
+
 /* --- mappings without end ---------------------------------------------------------- */
 
 static int64_t rss_mib(const struct live_process *process)
@@ -627,6 +754,9 @@ int main(void)
 	RUN(links_out_of_the_root_directory);
 	RUN_WITH_RETURN_PROBES(links_out_in_place_of_what_is_mapped);
 	RUN(no_regular_files);
+	RUN(links_to_files_of_the_kernel);
+	RUN(files_that_the_target_may_not_read);
+	RUN_WITH_RETURN_PROBES(a_debug_file_that_the_target_may_read);
 	RUN(mappings_that_cannot_be_read);
 	RUN(as_many_mappings_as_there_can_be);
 	RUN(text_that_changes_all_the_time);

@@ -92,7 +92,10 @@ static void functions(void)
 		      "has no function probedd: the nearest is probed");
 	check_refused("uprobe:/no/such:f", ERROR_NOT_FOUND, "cannot open /no/such");
 	check_refused("uprobe:libc.so.6:malloc", ERROR_USAGE, "has to be a path");
-	check_refused("uprobe:/proc/self/status:f", ERROR_MALFORMED, "/proc/self/status");
+	check_refused("uprobe:/etc/passwd:f", ERROR_MALFORMED, "/etc/passwd");
+	/* Files of the kernel are not opened. */
+	check_refused("uprobe:/proc/self/status:f", ERROR_PERMISSION,
+		      "/proc/self/status");
 }
 
 /* A probe in the middle of an instruction would destroy the instruction. */

@@ -52,7 +52,6 @@ static struct error *build_path(const char *path, const char *shown,
 	struct allocator_file file = {
 		.module_path = shown,
 		.module_start = 0x7f0000000000,
-		.debug_root_fd = -1,
 	};
 	struct allocators found = {0};
 	char *stripped = NULL;

@@ -184,7 +184,7 @@ struct copied {
 static struct plan *plan_of_file(const char *path, struct plan_cache *cache)
 {
 	const struct plan_options options = {.unmapped = true, .cache = cache};
-	struct allocator_file file = {.module_path = path, .debug_root_fd = -1};
+	struct allocator_file file = {.module_path = path};
 	const struct allocator_options how = {0};
 	struct allocators found = {0};
 	struct plan *plan;

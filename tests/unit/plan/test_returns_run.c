@@ -256,10 +256,8 @@ static void library_deinit(struct library *library)
 /* False if the file does not exist or has no allocator. */
 static bool library_open(struct library *library)
 {
-	struct allocator_file file = {.module_path = library->path,
-				      .text_end = UINT64_MAX,
-				      .is_named = true,
-				      .debug_root_fd = -1};
+	struct allocator_file file = {
+		.module_path = library->path, .text_end = UINT64_MAX, .is_named = true};
 	const struct allocator_options options = {.mappings = true};
 	_cleanup_(freep) char *why = NULL;
 	const struct elf_symbol *first;

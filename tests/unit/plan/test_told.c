@@ -89,7 +89,7 @@ __asm__(".pushsection .text\n"
 static struct error *build_with(const char *path, const struct plan_options *options,
 				struct plan **ret)
 {
-	struct allocator_file file = {.module_path = path, .debug_root_fd = -1};
+	struct allocator_file file = {.module_path = path};
 	const struct allocator_options how = {.otel = true};
 	struct allocators allocators = {0};
 	char *stripped = NULL;

@@ -104,8 +104,7 @@ static void check_warnings(const struct plan *plan)
 
 static void a_program_with_too_many_places(void)
 {
-	struct allocator_file file = {.module_path = "/proc/self/exe",
-				      .debug_root_fd = -1};
+	struct allocator_file file = {.module_path = "/proc/self/exe"};
 	const struct allocator_options how = {.otel = true};
 	const struct plan_options options = {.otel = true, .unmapped = true};
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;

@@ -3,6 +3,8 @@
 #include "check.h"
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "target/debug_file.h"
 #include "util/cleanup.h"
@@ -10,6 +12,7 @@
 #include "unit/target/elf_builder.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+DEFINE_CLEANUP(struct proc *, proc_close);
 
 static const struct built_symbol symbols[] = {
 	{"malloc", STB_GLOBAL, STT_FUNC, 0, 0x200, true},
@@ -102,6 +105,15 @@ static uint32_t crc32_of(const unsigned char *bytes, size_t size)
 }
 
 /* Writes both files and searches for the second one from the first one. */
+/* This process as a target. */
+static struct proc *own_proc(void)
+{
+	struct proc *proc;
+
+	REQUIRE(!proc_adopt(getpid(), (int)syscall(SYS_pidfd_open, getpid(), 0), &proc));
+	return proc;
+}
+
 static bool is_found(const struct built_image *stripped, const struct built_image *debug,
 		     const char *debug_name)
 {
@@ -110,7 +122,7 @@ static bool is_found(const struct built_image *stripped, const struct built_imag
 	const char *dir = child_tmpdir();
 	struct elf_symbol found[3];
 	char path[128], debug_path[160];
-	_cleanup_(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(proc_closep) struct proc *proc = own_proc();
 	struct debug_file got, own;
 
 	snprintf(path, sizeof(path), "%s/program", dir);
@@ -123,9 +135,9 @@ static bool is_found(const struct built_image *stripped, const struct built_imag
 	REQUIRE(!elf_file_open(path, &file));
 	CHECK(!debug_file_is_needless(file));
 	/* Without a root directory: any user may have put a file there. */
-	REQUIRE(!debug_file_find(file, -1, path, &own));
+	REQUIRE(!debug_file_find(file, NULL, path, &own));
 	CHECK(!own.path && !own.is_targets);
-	REQUIRE(!debug_file_find(file, root_fd, path, &got));
+	REQUIRE(!debug_file_find(file, proc, path, &got));
 	CHECK_INT(got.is_targets, got.path != NULL);
 	REQUIRE(!elf_file_find_functions(file, names, 3, found));
 	CHECK(!found[2].name);
@@ -235,8 +247,7 @@ static void damaged(void)
 		const char *dir = child_tmpdir(), *const names[] = {"malloc"};
 		struct elf_symbol found[1];
 		char path[128], debug_path[160];
-		_cleanup_(closep) int root_fd =
-			open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		_cleanup_(proc_closep) struct proc *proc = own_proc();
 		struct debug_file got;
 
 		snprintf(path, sizeof(path), "%s/program", dir);
@@ -244,7 +255,7 @@ static void damaged(void)
 		built_write(path, stripped.bytes, stripped.size);
 		built_write(debug_path, debug.bytes, debug.size);
 		REQUIRE(!elf_file_open(path, &file));
-		CHECK(!debug_file_find(file, root_fd, path, &got));
+		CHECK(!debug_file_find(file, proc, path, &got));
 
 		_cleanup_(error_destroyp) struct error *err =
 			elf_file_find_functions(file, names, 1, found);

@@ -36,7 +36,7 @@ static struct file ordinary(void)
 }
 
 /* Checks a file of `size_bytes` bytes, most of which is a hole. */
-static enum elf_tables look_at(const struct file *file, uint64_t size_bytes)
+static enum elf_table_sizes look_at(const struct file *file, uint64_t size_bytes)
 {
 	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);
 
@@ -48,7 +48,7 @@ static enum elf_tables look_at(const struct file *file, uint64_t size_bytes)
 	return elf_tables_look(fd);
 }
 
-static enum elf_tables look(const struct file *file)
+static enum elf_table_sizes look(const struct file *file)
 {
 	return look_at(file, 4096 * MIB);
 }

@@ -58,11 +58,35 @@ static void nothing_else_is(void)
 	CHECK_INT(errno, ENOENT);
 }
 
+/* Reading these files may have effects. */
+static void files_of_the_kernel_are_not(void)
+{
+	static const char *const paths[] = {"/proc/self/status",
+					    "/sys/kernel/uevent_seqnum",
+					    "/sys/kernel/tracing/README"};
+	int place, fd;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		if (access(paths[i], R_OK))
+			continue;
+		errno = 0;
+		CHECK_INT(regular_file_open(paths[i]), -1);
+		CHECK_INT(errno, EACCES);
+		place = open(paths[i], O_PATH | O_CLOEXEC);
+		fd = regular_file_reopen_proc(place);
+		CHECK_INT(fd >= 0, i == 0);
+		if (fd >= 0)
+			close(fd);
+		close(place);
+	}
+}
+
 int main(void)
 {
 	REQUIRE(mkdtemp(dir));
 	RUN(regular_files_are_opened);
 	RUN(nothing_else_is);
+	RUN(files_of_the_kernel_are_not);
 	rmdir(dir);
 	return check_done();
 }
