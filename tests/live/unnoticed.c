@@ -22,7 +22,7 @@ enum way {
 	ALONE,
 	ATTACHED,   /* --pid, while the target waits for its first line */
 	LAUNCHED,   /* memtrace -- PROGRAM */
-	BY_LIBRARY, /* --lib FILE --sample-every 100, started before the target */
+	BY_LIBRARY, /* --all --lib FILE --sample-every 100, started before the target */
 	COUNTED,    /* like ATTACHED, with --min-size COUNTED_SIZE (targets/answer.h) */
 };
 
@@ -161,7 +161,7 @@ static struct outcome run_by_library(const char *library, const char *const argv
 	char *copy = preload_copy(library);
 	struct outcome outcome = {0};
 	struct live_process *memtrace =
-		memtrace_with("--lib %s --sample-every 100", copy);
+		memtrace_with("--all --lib %s --sample-every 100", copy);
 	struct live_process *process;
 
 	memtrace_await(memtrace);
