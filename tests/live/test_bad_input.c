@@ -281,7 +281,7 @@ static void malformed_options(void)
 		check_refused(argv, 0, 2, bad[i].culprit);
 	}
 	const char *const no_pid[] = {memtrace_path, "--interval", "1", NULL};
-	check_refused(no_pid, 0, 2, "--pid");
+	check_refused(no_pid, 0, 2, "memtrace -p PID");
 	const char *const no_value[] = {memtrace_path, "--pid", NULL};
 	check_refused(no_value, 0, 2, "--pid");
 	oracle_do(oracle, "run keep 10 1");
