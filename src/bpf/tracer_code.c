@@ -67,20 +67,16 @@ static bool has_text(struct tracer *t, const struct mapped *mapped,
 		     uint64_t offset, const uint8_t code[], size_t size)
 {
 	const struct allocator library = {.module_path = m->path, .text_end = UINT64_MAX};
-	struct site_others others = {.code = t->options.others};
+	struct site_others others;
 	struct site_target target = {
 		.proc = mapped->proc,
 		.maps = &mapped->maps,
 		.breakpoints = tracer_breakpoints(t, target_file_link(file))};
-	struct file_names names;
-	struct error *err;
 
-	if (others.code && t->options.scope != SCOPE_PROCESSES) {
-		if (!target_file_names(file, &names))
-			return false;
-		err = other_code_find(others.code, &names, target_file_link(file),
-				      &others.runs);
-		error_destroy(err);
+	if (t->options.others && t->options.scope != SCOPE_PROCESSES) {
+		_cleanup_(error_destroyp) struct error *err =
+			site_others_find(t->options.others, file, &others);
+
 		if (err)
 			return false;
 		target.others = &others;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/everyone.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include "target/target_file.h"
 #include "util/cleanup.h"
 #include "util/path.h"
-#include "util/units.h"
 
 DEFINE_CLEANUP(struct target_file *, target_file_release);
 DEFINE_CLEANUP(struct plan *, plan_destroy);
@@ -116,14 +114,12 @@ static struct error *find_users(struct tracees *ts)
 
 	if (!dir)
 		return error_errno(ERROR_IO, errno, "cannot list /proc");
-	for (struct dirent *entry; !err && (entry = readdir(dir));) {
+	for (int pid; !err && (pid = proc_next(dir));) {
 		struct tracee *t = NULL;
-		uint64_t pid;
 
-		if (!units_parse_integer(entry->d_name, 1, INT32_MAX, &pid) ||
-		    (int)pid == getpid())
+		if (pid == getpid())
 			continue;
-		err = look_at(ts, (int)pid, &t);
+		err = look_at(ts, pid, &t);
 		if (err || !t)
 			continue;
 		if (!is_known(ts))

@@ -32,36 +32,13 @@ const struct option_row *option_find_letter(char letter)
 	return NULL;
 }
 
-static void consider(const char *name, const char *given, size_t len, const char **best,
-		     unsigned *best_distance)
-{
-	size_t name_len = name ? strlen(name) : 0;
-	unsigned d;
-
-	if (!name_len || name_len > NEAREST_NAME_MAX)
-		return;
-	if (len >= 2 && !strncmp(name, given, len))
-		d = 0;
-	else
-		d = nearest_distance(given, len, name, name_len);
-	if (d < *best_distance) {
-		*best = name;
-		*best_distance = d;
-	}
-}
-
 const char *option_nearest(const char *name, size_t len)
 {
-	/* Allow one wrong letter in a short name, and one more per three letters in a
-	 * longer one. */
-	unsigned limit = len < 6 ? 2 : (unsigned)len / 3 + 1;
-	const char *best = NULL;
+	struct nearest_choice choice = nearest_choice_begin(name, len);
 
-	if (!len)
-		return NULL;
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
-		consider(option_rows[i].name, name, len, &best, &limit);
-		consider(option_rows[i].alias, name, len, &best, &limit);
+		nearest_choice_offer(&choice, option_rows[i].name);
+		nearest_choice_offer(&choice, option_rows[i].alias);
 	}
-	return best;
+	return choice.best;
 }

@@ -73,24 +73,12 @@ static void hint_unit(const struct option_row *row, const struct spelling *spell
 static void hint_choice(const struct option_row *row, const char *value,
 			struct strbuf *ret)
 {
-	size_t len = strlen(value);
-	unsigned limit = len < 6 ? 2 : (unsigned)len / 3 + 1;
-	const char *best = NULL;
+	struct nearest_choice choice = nearest_choice_begin(value, strlen(value));
 
-	for (size_t i = 0; len && row->choices[i]; i++) {
-		const char *choice = row->choices[i];
-		unsigned distance =
-			len >= 2 && !strncmp(choice, value, len)
-				? 0
-				: nearest_distance(value, len, choice, strlen(choice));
-
-		if (distance < limit) {
-			best = choice;
-			limit = distance;
-		}
-	}
-	if (best)
-		strbuf_appendf(ret, "; did you mean '%s'?", best);
+	for (size_t i = 0; row->choices[i]; i++)
+		nearest_choice_offer(&choice, row->choices[i]);
+	if (choice.best)
+		strbuf_appendf(ret, "; did you mean '%s'?", choice.best);
 }
 
 /* The processes that have this name. */

@@ -135,7 +135,7 @@ static struct error *take_ids(uid_t user)
 {
 	bool is_forbidden = setgroups(0, NULL) && errno != EPERM;
 
-	/* Not ERROR_UNSUPPORTED: nobody expects root's id to stay. */
+	/* After ERROR_UNSUPPORTED the process would go on, with root's id. */
 	return is_forbidden || setresgid(user, user, user) || setresuid(user, user, user)
 		       ? error_errno(ERROR_IO, errno, "root's user id cannot be given up")
 		       : NULL;

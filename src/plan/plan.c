@@ -276,22 +276,6 @@ static bool has_new(const struct plan_object *object, const struct plan_options 
 	return false;
 }
 
-static struct error *find_others(const struct target_file *file,
-				 const struct plan_options *options,
-				 struct site_others *ret)
-{
-	struct file_names names;
-
-	if (!target_file_names(file, &names))
-		return error_create(ERROR_UNSUPPORTED,
-				    "%s: the kernel does not say which mappings are of "
-				    "this file",
-				    target_file_name(file));
-	ret->code = options->others;
-	return other_code_find(options->others, &names, target_file_link(file),
-			       &ret->runs);
-}
-
 static struct error *fill(struct plan_object *object, const struct plan_options *options,
 			  const struct site_target *on)
 {
@@ -312,7 +296,7 @@ static struct error *fill(struct plan_object *object, const struct plan_options 
 	err = find_sites(object, file, options, &here);
 	if (err || !has_new(object, options))
 		return err;
-	err = find_others(from, options, &others);
+	err = site_others_find(options->others, from, &others);
 	if (err || !others.runs->list.len)
 		return err;
 	/* Some process may have changed the code: choose again. */

@@ -184,6 +184,20 @@ static const char *compare(const struct text *t, const struct text_file *file,
 
 /* --- other processes -------------------------------------------------------------- */
 
+struct error *site_others_find(struct other_code *code, const struct target_file *file,
+			       struct site_others *ret)
+{
+	struct file_names names;
+
+	if (!target_file_names(file, &names))
+		return error_create(ERROR_UNSUPPORTED,
+				    "%s: the kernel does not say which mappings are of "
+				    "this file",
+				    target_file_name(file));
+	ret->code = code;
+	return other_code_find(code, &names, target_file_link(file), &ret->runs);
+}
+
 static bool has_part(const struct text *t, const struct other_run *run)
 {
 	return run->file_offset < t->file_offset + t->size &&

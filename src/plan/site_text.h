@@ -57,6 +57,11 @@ struct site_others {
 	const struct other_runs *runs; /* of the file */
 };
 
+/* Find the runs of the file's code in the other processes, which `code` lists. */
+struct error *site_others_find(struct other_code *code, const struct target_file *file,
+			       struct site_others *ret)
+	__attribute__((warn_unused_result));
+
 /* The process that has the file mapped. Without a process, every probe is at a
  * function's first instruction. A place inside is trusted only if the target's memory
  * has the file's bytes or breakpoints of ours. */

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/children.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "target/proc.h"
 #include "target/procfs.h"
 #include "util/cleanup.h"
-#include "util/units.h"
 
 struct process {
 	int pid, parent;
@@ -58,12 +57,10 @@ static struct error *read_all(struct processes *all)
 
 	if (!dir)
 		return error_errno(ERROR_IO, errno, "cannot list /proc");
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	for (int pid; (pid = proc_next(dir));) {
 		struct process process;
-		uint64_t pid;
 
-		if (!units_parse_integer(entry->d_name, 1, INT32_MAX, &pid) ||
-		    (int)pid == getpid() || !read_process((int)pid, &process))
+		if (pid == getpid() || !read_process(pid, &process))
 			continue;
 		if (!vec_push(&all->list, process))
 			return error_no_memory();

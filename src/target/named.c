@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/named.h"
 
-#include <dirent.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "target/proc.h"
 #include "util/cleanup.h"
-#include "util/units.h"
-
-/* The next process of /proc. 0: there is none. */
-static int next_pid(DIR *dir)
-{
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		uint64_t pid;
-
-		if (units_parse_integer(entry->d_name, 1, INT32_MAX, &pid))
-			return (int)pid;
-	}
-	return 0;
-}
 
 size_t named_find(const char *name, int ret[], size_t max)
 {
@@ -29,9 +15,7 @@ size_t named_find(const char *name, int ret[], size_t max)
 
 	if (!dir)
 		return 0;
-	/* procfs lists processes in the order of their ids (proc_pid_readdir(),
-	 * fs/proc/base.c). */
-	for (int pid; count < max && (pid = next_pid(dir));) {
+	for (int pid; count < max && (pid = proc_next(dir));) {
 		char comm[PROC_COMM_SIZE];
 
 		if (pid != getpid() && proc_thread_name(pid, (uint32_t)pid, comm) &&
@@ -46,7 +30,7 @@ size_t named_count(void)
 	_cleanup_(closedirp) DIR *dir = opendir("/proc");
 	size_t count = 0;
 
-	while (dir && next_pid(dir))
+	while (dir && proc_next(dir))
 		count++;
 	return count;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/other_code.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,24 +252,18 @@ static struct error *read_all(struct other_code *others)
 	uint64_t begin_ns = clock_now_ns(), took_ns;
 	size_t known = others->pids.len;
 	struct error *err = NULL;
-	uint64_t pid;
 
 	if (!dir)
 		return error_errno(ERROR_IO, errno, "cannot list /proc");
 	if (known)
 		qsort(others->pids.data, known, sizeof(int), compare_pids);
-	for (struct dirent *entry; !err && (entry = readdir(dir));) {
-		if (!units_parse_integer(entry->d_name, 1, INT_MAX, &pid))
-			continue;
-
-		int key = (int)pid;
-
+	for (int pid; !err && (pid = proc_next(dir));) {
 		if (known &&
-		    bsearch(&key, others->pids.data, known, sizeof(key), compare_pids))
+		    bsearch(&pid, others->pids.data, known, sizeof(pid), compare_pids))
 			continue;
 		if (!is_late(others, begin_ns))
-			err = read_process(others, key);
-		else if (!leave_out(others, key))
+			err = read_process(others, pid);
+		else if (!leave_out(others, pid))
 			err = error_no_memory();
 	}
 	others->spent_ns += clock_now_ns() - begin_ns;

@@ -21,6 +21,7 @@
 #include "target/procfs.h"
 #include "target/stand_in.h"
 #include "util/cleanup.h"
+#include "util/units.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 
@@ -442,6 +443,17 @@ uint64_t proc_image(const struct proc *proc)
 	hash = (hash ^ st.st_dev) * 0x100000001b3;
 	hash = (hash ^ st.st_ino) * 0x100000001b3;
 	return hash ? hash : 1;
+}
+
+int proc_next(DIR *proc)
+{
+	for (struct dirent *entry; (entry = readdir(proc));) {
+		uint64_t pid;
+
+		if (units_parse_integer(entry->d_name, 1, INT32_MAX, &pid))
+			return (int)pid;
+	}
+	return 0;
 }
 
 bool proc_is_our_child(int pid)

@@ -6,6 +6,7 @@
 #ifndef TARGET_PROC_H
 #define TARGET_PROC_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -102,6 +103,10 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
  * (fs/binfmt_elf.c).
  */
 uint64_t proc_image(const struct proc *proc);
+
+/* The id of the next process of /proc, which opendir(3) has opened; ascending
+ * (proc_pid_readdir(), fs/proc/base.c). 0: there is none. */
+int proc_next(DIR *proc);
 
 /* Did we fork the process? */
 bool proc_is_our_child(int pid);

@@ -39,6 +39,30 @@ unsigned nearest_distance(const char *a, size_t a_len, const char *b, size_t b_l
 	return above[b_len];
 }
 
+struct nearest_choice nearest_choice_begin(const char *given, size_t len)
+{
+	return (struct nearest_choice){
+		.given = given,
+		.len = len,
+		.limit = len < 6 ? 2 : (unsigned)len / 3 + 1,
+	};
+}
+
+void nearest_choice_offer(struct nearest_choice *choice, const char *name)
+{
+	size_t name_len = name ? strlen(name) : 0, len = choice->len;
+	unsigned distance = 0;
+
+	if (!len || !name_len || name_len > NEAREST_NAME_MAX)
+		return;
+	if (len < 2 || strncmp(name, choice->given, len) != 0)
+		distance = nearest_distance(choice->given, len, name, name_len);
+	if (distance < choice->limit) {
+		choice->best = name;
+		choice->limit = distance;
+	}
+}
+
 static unsigned far_from(size_t len)
 {
 	if (len < 3)

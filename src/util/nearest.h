@@ -24,6 +24,21 @@ struct nearest {
  * NEAREST_NAME_MAX. */
 unsigned nearest_distance(const char *a, size_t a_len, const char *b, size_t b_len);
 
+/* What the user probably meant by `given` (`len` bytes): the name that begins with it, or
+ * else the nearest one. One wrong letter is allowed in a short name, and one more for
+ * each three letters of a longer one. */
+struct nearest_choice {
+	const char *given; /* borrowed, like `best` */
+	size_t len;
+	const char *best; /* NULL: none is near */
+	unsigned limit;   /* a name must be nearer than this */
+};
+
+struct nearest_choice nearest_choice_begin(const char *given, size_t len);
+
+/* Compare one name; NULL and names longer than NEAREST_NAME_MAX are not compared. */
+void nearest_choice_offer(struct nearest_choice *choice, const char *name);
+
 /* Compare `name` (`len` bytes) with the wanted name. It is near if the distance is at
  * most a third of the wanted name's letters, or if it contains the wanted name. */
 void nearest_offer(struct nearest *nearest, const char *name, size_t len);

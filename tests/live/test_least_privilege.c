@@ -4,6 +4,7 @@
  * snapshot. A command that memtrace starts keeps all privileges.
  */
 #include "check.h"
+#include "no_filters.h"
 #include "confined/shed.h"
 #include "live/inject.h"
 #include "live/trace.h"
@@ -11,11 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -570,29 +567,6 @@ static void files_of_a_snapshot(void)
 /* --- where no filter can be loaded -----------------------------------------------------
  */
 
-/* seccomp(2) fails from now on when a filter is loaded. libseccomp also uses it to find
- * out what the kernel supports; that still works. */
-static void refuse_filters(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 5),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, args[0])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_SET_MODE_FILTER, 0, 3),
-		/* The program's address: NULL in a question. */
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, args[2]) + 4),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
-
-	REQUIRE(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	REQUIRE(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
-}
-
 /* Runs memtrace there; its exit status. */
 static int run_without_filters(const char *directory, const char *options)
 {
@@ -603,7 +577,7 @@ static int run_without_filters(const char *directory, const char *options)
 	pid = fork();
 	REQUIRE(pid >= 0);
 	if (!pid) {
-		refuse_filters();
+		make_filters_fail(EPERM);
 		_exit(run_in(directory, options));
 	}
 	REQUIRE(waitpid(pid, &status, 0) == pid);
