@@ -319,8 +319,10 @@ static bool find_private(const struct other_code *others, int pagemap,
 	return at >= code->end || other_runs_add(runs, run_of(code, at, code->end - at));
 }
 
-/* Has the mapped file the same pages as the one at `path`? */
-static bool has_same_pages(const struct mapped_code *code, const char *path)
+/* Has the mapped file the same pages as the one at `path`? False, and *ret_opened too:
+ * they cannot be opened, perhaps because the process has exited. */
+static bool has_same_pages(const struct mapped_code *code, const char *path,
+			   bool *ret_opened)
 {
 	char name[64];
 	_cleanup_(closep) int ours = regular_file_open(path);
@@ -332,13 +334,15 @@ static bool has_same_pages(const struct mapped_code *code, const char *path)
 
 	_cleanup_(closep) int theirs = regular_file_reopen(place);
 
-	return ours >= 0 && theirs >= 0 && file_pages_are_same(ours, theirs);
+	*ret_opened = ours >= 0 && theirs >= 0;
+	return *ret_opened && file_pages_are_same(ours, theirs);
 }
 
 static bool is_of(struct found_file *file, const struct mapped_code *code,
 		  const char *path)
 {
 	struct alike found = {.name = code->file};
+	bool is_opened;
 
 	if (file_names_have(&file->names, &code->file))
 		return true;
@@ -348,9 +352,10 @@ static bool is_of(struct found_file *file, const struct mapped_code *code,
 	vec_foreach (known, &file->alike)
 		if (file_name_is(&known->name, &code->file))
 			return known->is_same;
-	found.is_same = has_same_pages(code, path);
-	/* Without memory it is opened again for the next mapping. */
-	(void)!vec_push(&file->alike, found);
+	found.is_same = has_same_pages(code, path, &is_opened);
+	/* What is not kept is opened again for the next mapping. */
+	if (is_opened)
+		(void)!vec_push(&file->alike, found);
 	return found.is_same;
 }
 
