@@ -181,7 +181,8 @@ static void set_flag(struct parse *p, const struct option_row *row)
 {
 	if (row->kind == KIND_ACTION) {
 		p->given.options->action = (enum option_action)row->min;
-		p->done = true;
+		/* What stands beside --prime-cache is checked. */
+		p->done = row->min != ACTION_PRIME_CACHE;
 	} else if (row->kind == KIND_REPEATED) {
 		++*(unsigned *)((char *)p->given.options + row->offset);
 	} else {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/file_name.h"
 #include "cli/kernel.h"
 #include "cli/new_file.h"
 #include "cli/option_errors.h"
@@ -38,6 +39,12 @@ static struct error *check_files(const struct options_given *given)
 			return option_error_same_file(file_ids[i], file_ids[k], name);
 		}
 	}
+	for (const char *letter = "ptn"; given->values[OPTION_OUTPUT] && *letter; letter++)
+		if (file_name_has(given->values[OPTION_OUTPUT], *letter))
+			return option_error("--output writes all reports to one file, so %%%c "
+					    "does not work in its name; --json FILE "
+					    "--output-every writes a file for each report",
+					    *letter);
 	/* A file takes standard output, so the reports are discarded. */
 	if (any_stdout && !given->values[OPTION_OUTPUT])
 		given->options->output = NEW_FILE_NULL;
@@ -195,6 +202,22 @@ static struct error *check_view(const struct options_given *given)
 }
 
 /* With --replay or --diff, reject options that concern tracing. */
+static struct error *check_prime(const struct options_given *given)
+{
+	if (given->options->action != ACTION_PRIME_CACHE)
+		return NULL;
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		if (given->values[i] && i != OPTION_PRIME_CACHE && i != OPTION_VERBOSE)
+			return option_error_clash(
+				(enum option_id)i, OPTION_PRIME_CACHE,
+				"compiles for the usual kinds of runs and traces nothing");
+	}
+	if (given->options->command)
+		return option_error("--prime-cache does not work with a command after '--': "
+				    "it traces nothing");
+	return NULL;
+}
+
 static struct error *check_offline(const struct options_given *given)
 {
 	struct options *options = given->options;
@@ -497,8 +520,10 @@ struct error *options_check(const struct options_given *given)
 		check_kernel,   check_events, check_otel,   check_sizes,
 		check_combined, check_files,  check_format,
 	};
-	struct error *err = NULL;
+	struct error *err = check_prime(given);
 
+	if (err || given->options->action == ACTION_PRIME_CACHE)
+		return err;
 	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(*checks); i++)
 		err = checks[i](given);
 	return err;
