@@ -39,12 +39,14 @@ static struct error *check_files(const struct options_given *given)
 			return option_error_same_file(file_ids[i], file_ids[k], name);
 		}
 	}
-	for (const char *letter = "ptn"; given->values[OPTION_OUTPUT] && *letter; letter++)
+	for (const char *letter = "ptn"; given->values[OPTION_OUTPUT] && *letter;
+	     letter++)
 		if (file_name_has(given->values[OPTION_OUTPUT], *letter))
-			return option_error("--output writes all reports to one file, so %%%c "
-					    "does not work in its name; --json FILE "
-					    "--output-every writes a file for each report",
-					    *letter);
+			return option_error(
+				"--output writes all reports to one file, so %%%c "
+				"does not work in its name; --json FILE "
+				"--output-every writes a file for each report",
+				*letter);
 	/* A file takes standard output, so the reports are discarded. */
 	if (any_stdout && !given->values[OPTION_OUTPUT])
 		given->options->output = NEW_FILE_NULL;
@@ -208,13 +210,14 @@ static struct error *check_prime(const struct options_given *given)
 		return NULL;
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
 		if (given->values[i] && i != OPTION_PRIME_CACHE && i != OPTION_VERBOSE)
-			return option_error_clash(
-				(enum option_id)i, OPTION_PRIME_CACHE,
-				"compiles for the usual kinds of runs and traces nothing");
+			return option_error_clash((enum option_id)i, OPTION_PRIME_CACHE,
+						  "compiles for the usual kinds of runs "
+						  "and traces nothing");
 	}
 	if (given->options->command)
-		return option_error("--prime-cache does not work with a command after '--': "
-				    "it traces nothing");
+		return option_error(
+			"--prime-cache does not work with a command after '--': "
+			"it traces nothing");
 	return NULL;
 }
 
