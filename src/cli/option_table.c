@@ -48,7 +48,10 @@ static const char *const unwinds[] = {[UNWIND_CHOICE_AUTO] = "auto",
 				      [UNWIND_CHOICE_RULES] = "rules",
 				      [UNWIND_CHOICE_FP] = "fp",
 				      NULL};
-static const char *const paths[] = {"full", "short", NULL}; /* index: a bool */
+static const char *const forms[] = {[REPORT_FORM_AUTO] = "auto",
+				    [REPORT_FORM_FULL] = "full",
+				    [REPORT_FORM_SHORT] = "short",
+				    NULL};
 static const char *const hidden[] = {"default", "none", NULL};
 static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
@@ -421,12 +424,28 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		FIELD(no_demangle),
 		.help = "print names of C++ and Rust as the files have them",
 	},
+	[OPTION_NAMES] = {
+		"names", .argument = "HOW", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
+		.kind = KIND_CHOICE, FIELD(names), .choices = forms,
+		.expected = "'auto', 'full' or 'short'",
+		.help = "show names with template arguments and parameters (full) or without "
+			"(short), in text reports; auto (the default): short in brief "
+			"reports, in --view functions and tree, and on a terminal, full "
+			"elsewhere",
+	},
+	[OPTION_ADDRESSES] = {
+		"addresses", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
+		.kind = KIND_FLAG, FIELD(addresses),
+		.help = "show the addresses of all frames on a terminal, too (default: "
+			"where there is no name, and in text reports elsewhere)",
+	},
 	[OPTION_PATHS] = {
 		"paths", .argument = "HOW", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
-		.kind = KIND_CHOICE, FIELD(short_paths), .choices = paths,
-		.expected = "'full' or 'short'",
-		.help = "show source files with their directories (full, the default) or "
-			"by name alone (short), in the text report",
+		.kind = KIND_CHOICE, FIELD(paths), .choices = forms,
+		.expected = "'auto', 'full' or 'short'",
+		.help = "show source files with their directories (full) or by name alone "
+			"(short), in text reports; auto (the default): short on a terminal, "
+			"full elsewhere",
 	},
 
 	[OPTION_HIDE_FRAMES] = {

@@ -128,7 +128,8 @@ struct options {
 	struct option_list debug_dirs; /* --debug-dir; a value may be several directories
 					  separated by ':' */
 	bool debuginfod, no_demangle;
-	bool short_paths; /* --paths short */
+	enum report_form names, paths; /* --names, --paths; default REPORT_FORM_AUTO */
+	bool addresses;                /* --addresses */
 	bool force, dry_run, quiet;
 	unsigned verbose; /* number of -v options */
 	enum headers_mode headers_mode;

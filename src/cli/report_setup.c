@@ -94,7 +94,10 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				.older_ns = options->older_ns,
 				.show_blocks = options->show_allocs,
 				.combined_only = options->combined_only,
-				.short_paths = options->short_paths,
+				.names = options->names,
+				.paths = options->paths,
+				.addresses = options->addresses,
+				.is_terminal = is_terminal,
 				.group_by_process =
 					options->group_by == REPORT_GROUP_PROCESS,
 				/* JSON has the history too, whatever the view. */
@@ -118,8 +121,8 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 		ret->options.entries = options->top;
 		if (options->top && options->top < BRIEF_STACKS)
 			ret->options.top = BRIEF_STACKS;
-		report_setup_measure(ret);
 	}
+	report_setup_measure(ret);
 	if (view->all_rows && !strcmp(ret->format, "text")) {
 		ret->options.entries = options->top;
 		ret->options.top = 0;

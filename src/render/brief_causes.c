@@ -82,7 +82,6 @@ static void put_title(struct brief_page *page, const struct list *list,
 	struct units_text number =
 		is_suspect ? brief_rate_format(&list->rate, cause->slope_bytes_per_s)
 			   : units_format_bytes(cause->sum.estimated_bytes);
-	struct strbuf name = {0};
 
 	if (page->columns < NARROW) {
 		brief_indent(page, 2);
@@ -94,10 +93,7 @@ static void put_title(struct brief_page *page, const struct list *list,
 		brief_put(page, TEXT_PLAIN, " ");
 	}
 	brief_indent(page, 2);
-	brief_append_cause(&name, cause, brief_room(page), page->report->options.utf8);
-	brief_put(page, TEXT_NUMBER, strbuf_text(&name));
-	page->text.failed |= name.failed;
-	strbuf_deinit(&name);
+	brief_put_cause(page, TEXT_NUMBER, indent_of(page) + 2, cause);
 	brief_end_line(page);
 }
 
@@ -187,6 +183,7 @@ static size_t find_parts(const struct cause *cause, struct part_sum ret[PARTS_AP
 static void put_part(struct brief_page *page, const struct part_sum *sum, bool is_only)
 {
 	const struct report_frame *callee = callee_of(sum->part);
+	bool is_full = page->report->options.names == REPORT_FORM_FULL;
 	struct strbuf text = {0};
 
 	brief_indent(page, indent_of(page));
@@ -194,11 +191,18 @@ static void put_part(struct brief_page *page, const struct part_sum *sum, bool i
 		strbuf_append(&text, units_format_bytes(sum->size_bytes).s);
 	if (callee) {
 		strbuf_append(&text, is_only ? "via " : " via ");
-		brief_append_name(&text, callee);
+		if (is_full && callee->symbol)
+			escape_text(&text, callee->symbol);
+		else
+			brief_append_name(&text, callee);
 	}
 	if (sum->line && !is_only)
 		strbuf_appendf(&text, ", line %u", sum->line);
-	brief_put(page, TEXT_PLAIN, strbuf_text(&text));
+	if (is_full)
+		brief_put_words(page, TEXT_PLAIN, indent_of(page) + 2,
+				strbuf_text(&text));
+	else
+		brief_put(page, TEXT_PLAIN, strbuf_text(&text));
 	brief_end_line(page);
 	page->text.failed |= text.failed;
 	strbuf_deinit(&text);

@@ -93,6 +93,37 @@ void brief_append_frame(struct strbuf *text, const struct report_frame *frame,
 	strbuf_deinit(&place);
 }
 
+/* Put a frame as brief_append_frame() has it, or with its full name or its address if the
+ * options ask for these. */
+static void put_frame(struct brief_page *page, enum text_style style, size_t indent,
+		      const struct report_frame *frame, const char *executable)
+{
+	const struct report_options *options = &page->report->options;
+	bool is_full = options->names == REPORT_FORM_FULL && frame->symbol;
+	bool has_address = options->addresses && !frame->is_gap;
+	struct strbuf text = {0}, place = {0};
+
+	if (!is_full && !has_address) {
+		brief_append_frame(&text, frame, executable, brief_room(page),
+				   options->utf8);
+		brief_put(page, style, strbuf_text(&text));
+	} else {
+		if (has_address)
+			strbuf_appendf(&text, "0x%" PRIx64 " ", frame->address);
+		if (is_full)
+			escape_text(&text, frame->symbol);
+		else
+			brief_append_name(&text, frame);
+		brief_append_place(&place, frame, executable);
+		if (place.len)
+			strbuf_appendf(&text, " (%s)", place.data);
+		brief_put_words(page, style, indent, strbuf_text(&text));
+	}
+	page->text.failed |= text.failed || place.failed;
+	strbuf_deinit(&text);
+	strbuf_deinit(&place);
+}
+
 static const char *executable_of(const struct report_row *row)
 {
 	return row->frames_of ? row->frames_of->executable : NULL;
@@ -110,6 +141,20 @@ void brief_append_cause(struct strbuf *text, const struct cause *cause, size_t c
 				   columns, utf8);
 	else
 		brief_append_cut(text, end ? end : "no frames", columns, utf8);
+}
+
+void brief_put_cause(struct brief_page *page, enum text_style style, size_t indent,
+		     const struct cause *cause)
+{
+	const struct cause_part *part = cause->parts;
+	const struct report_row *row = part->row;
+	const char *end = text_stack_end(row);
+
+	if (part->named_by < row->depth)
+		put_frame(page, style, indent, row->frames[part->named_by],
+			  executable_of(row));
+	else
+		brief_put(page, style, end ? end : "no frames");
 }
 
 /* --- which frames ------------------------------------------------------------------- */
@@ -194,28 +239,28 @@ static void append_libraries(struct strbuf *text, const struct causes *causes,
 }
 
 static void put_caller(struct brief_page *page, const struct causes *causes,
-		       const struct cause_part *part, const struct caller *caller)
+		       const struct cause_part *part, const struct caller *caller,
+		       size_t indent)
 {
 	const struct report_row *row = part->row;
 	const struct report_frame *frame = row->frames[caller->first];
 	enum code_kind kind = origin_of(causes, row, caller->first)->kind;
 	/* A function of another library may say what it does. */
 	bool has_name = kind == CODE_LIBRARY && caller->folded == 1;
+	enum text_style style = caller->first == part->named_by ? TEXT_NUMBER
+				: kind == CODE_OWN              ? TEXT_FUNCTION
+								: TEXT_DIM;
 	struct strbuf text = {0};
 
 	if (caller->folded && !has_name) {
 		strbuf_appendf(&text, "... %zu %s", caller->folded,
 			       text_plural(caller->folded, "frame", "frames"));
 		append_libraries(&text, causes, row, caller);
+		brief_put(page, style, strbuf_text(&text));
 	} else {
-		brief_append_frame(&text, frame, executable_of(row), brief_room(page),
-				   page->report->options.utf8);
+		/* Behind "from " and two columns more. */
+		put_frame(page, style, indent + 7, frame, executable_of(row));
 	}
-	brief_put(page,
-		  caller->first == part->named_by ? TEXT_NUMBER
-		  : kind == CODE_OWN              ? TEXT_FUNCTION
-						  : TEXT_DIM,
-		  strbuf_text(&text));
 	page->text.failed |= text.failed;
 	strbuf_deinit(&text);
 }
@@ -242,7 +287,7 @@ void brief_put_callers(struct brief_page *page, const struct causes *causes,
 	shown = lines <= most ? list.len : most > 1 ? most - 1 : 0;
 	for (size_t i = 0; i < shown && i < list.len; i++) {
 		put_begin(page, indent, !i);
-		put_caller(page, causes, part, &list.data[i]);
+		put_caller(page, causes, part, &list.data[i], indent);
 		brief_end_line(page);
 	}
 	if (lines > most) {

@@ -24,6 +24,11 @@ void brief_append_frame(struct strbuf *text, const struct report_frame *frame,
 void brief_append_cause(struct strbuf *text, const struct cause *cause, size_t columns,
 			bool utf8);
 
+/* Put the name of a cause: as above in the rest of the line, or with its full name or its
+ * address if the options ask for these, in lines that are indented by `indent`. */
+void brief_put_cause(struct brief_page *page, enum text_style style, size_t indent,
+		     const struct cause *cause);
+
 /*
  * Put lines with the callers of a cause, from the frame that names it outwards, at most
  * `most` lines. Frames of libraries in a row become "... 3 frames of libstdc++". Frames

@@ -3,9 +3,6 @@
 
 #include <stdarg.h>
 
-#define COLUMNS_DEFAULT 80
-#define COLUMNS_MIN     10
-
 /* Lines that begin with a label, and where their text begins. */
 #define LABEL_COLUMNS        12
 #define LABEL_COLUMNS_NARROW 4
@@ -18,9 +15,9 @@ void brief_page_init(struct brief_page *page, const struct report *report)
 	size_t columns = report->options.columns;
 
 	*page = (struct brief_page){.report = report};
-	page->columns = columns ? columns : COLUMNS_DEFAULT;
-	if (page->columns < COLUMNS_MIN)
-		page->columns = COLUMNS_MIN;
+	page->columns = columns ? columns : BRIEF_COLUMNS_DEFAULT;
+	if (page->columns < BRIEF_COLUMNS_MIN)
+		page->columns = BRIEF_COLUMNS_MIN;
 }
 
 /* The code point that begins at `s`, of well-formed UTF-8, and its length in bytes. */

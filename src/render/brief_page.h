@@ -6,6 +6,10 @@
 
 #include "render/text_page.h"
 
+/* Columns of a page without a terminal, and the fewest of any page. */
+#define BRIEF_COLUMNS_DEFAULT 80
+#define BRIEF_COLUMNS_MIN     10
+
 struct brief_page {
 	const struct report *report;
 	struct strbuf text;

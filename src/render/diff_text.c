@@ -5,7 +5,9 @@
 #include "render/class_words.h"
 #include "render/names.h"
 #include "render/text_page.h"
+#include "render/text_rows.h"
 #include "render/text_words.h"
+#include "render/text_wrap.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/path.h"
@@ -98,14 +100,17 @@ static void append_frame(struct builder *b, const struct report_frame *frame)
 
 	strbuf_append(text, "\t\t");
 	text_append_style(text, b->diff->options.color && name->is_symbol, TEXT_FUNCTION);
-	strbuf_append(text, name->text);
+	if (name->is_symbol)
+		text_append_name(text, frame->symbol, &b->diff->options);
+	else
+		strbuf_append(text, name->text);
 	text_append_style(text, b->diff->options.color && name->is_symbol, TEXT_PLAIN);
 	if (name->is_symbol && *name->module)
 		strbuf_appendf(text, "%s [%s]", frame->inlined ? " [inlined]" : "",
 			       name->module);
 	if (frame->file && *frame->file) {
 		strbuf_append(text, " at ");
-		escape_text(text, b->diff->options.short_paths
+		escape_text(text, text_has_short_paths(&b->diff->options)
 					  ? path_base_name(frame->file)
 					  : frame->file);
 		if (frame->line)
@@ -182,10 +187,8 @@ static struct error *render(const struct report_diff *diff, FILE *out)
 		for (size_t i = 0; i < diff->section_count; i++)
 			append_section(&b, &diff->sections[i]);
 		strbuf_append_char(&b.text, '\n');
-		if (b.text.failed)
+		if (!text_write(&diff->options, &b.text, out))
 			err = error_no_memory();
-		else
-			fwrite(b.text.data, 1, b.text.len, out);
 	}
 	names_deinit(&b.names);
 	strbuf_deinit(&b.text);

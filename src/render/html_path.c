@@ -249,7 +249,8 @@ void html_append_frames(struct strbuf *out, const struct report *report,
 			continue;
 		strbuf_appendf(out, "<li class=\"%s\">", whose_code(causes, row, i, own));
 		if (whole_names) {
-			append_frame(out, row->frames[i], report->options.short_paths);
+			append_frame(out, row->frames[i],
+				     report->options.paths == REPORT_FORM_SHORT);
 		} else {
 			html_append_function(out, row->frames[i], false);
 			html_append_place(out, row, i);

@@ -12,6 +12,7 @@
 #include "render/text_page.h"
 #include "render/text_processes.h"
 #include "render/text_words.h"
+#include "render/text_wrap.h"
 #include "render/views.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
@@ -437,10 +438,8 @@ static struct error *render_text(const struct report *report, FILE *out)
 	text_append_losses(&page);
 	/* Reports follow each other in one stream, so separate them. */
 	strbuf_append_char(&page.text, '\n');
-	if (page.text.failed)
+	if (!text_write(&report->options, &page.text, out))
 		err = error_no_memory();
-	else
-		fwrite(page.text.data, 1, page.text.len, out);
 	strbuf_deinit(&page.text);
 	frame_texts_deinit(&page.frames);
 	return err;

@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+#include "render/text_wrap.h"
+
 #define FLUSH_BYTES ((size_t)64 * 1024)
 
 void text_append_style(struct strbuf *text, bool color, enum text_style style)
@@ -80,6 +82,5 @@ void text_flush_some(struct text_page *page)
 {
 	if (page->text.len < FLUSH_BYTES || page->text.failed)
 		return;
-	fwrite(page->text.data, 1, page->text.len, page->out);
-	strbuf_clear(&page->text);
+	page->text.failed |= !text_write(&page->report->options, &page->text, page->out);
 }

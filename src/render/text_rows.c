@@ -4,9 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "render/brief_page.h"
 #include "render/class_words.h"
 #include "render/text_processes.h"
 #include "render/text_words.h"
+#include "render/text_wrap.h"
+#include "report/short_name.h"
 #include "util/escape.h"
 #include "util/path.h"
 
@@ -36,29 +39,59 @@ static void append_place(struct strbuf *text, const struct report_frame *frame,
 		strbuf_appendf(text, ":%u", frame->line);
 }
 
+void text_append_name(struct strbuf *text, const char *symbol,
+		      const struct report_options *options)
+{
+	size_t columns = text_columns(options);
+	struct strbuf name = {0}, escaped = {0};
+
+	if (!text_has_short_names(options)) {
+		escape_text(text, symbol);
+		return;
+	}
+	short_name_append(&name, symbol);
+	escape_text(&escaped, strbuf_text(&name));
+	/* Even a short name may be long. A frame begins a quarter into the line. */
+	if (columns)
+		brief_append_cut(text, strbuf_text(&escaped), columns - columns / 4,
+				 options->utf8);
+	else
+		strbuf_append_bytes(text, strbuf_text(&escaped), escaped.len);
+	text->failed |= name.failed || escaped.failed;
+	strbuf_deinit(&name);
+	strbuf_deinit(&escaped);
+}
+
 static void make_frame(const void *arg, const struct report_frame *frame,
 		       struct strbuf *text)
 {
 	const struct report_options *options = arg;
-	bool color = options->color;
+	bool color = options->color, has_name = frame->symbol || frame->inlined;
+	bool has_addresses = text_has_addresses(options);
 
 	if (frame->is_gap) {
 		strbuf_append(text, "\t\t... frames left out (deep recursion) ...\n");
 		return;
 	}
 	strbuf_append(text, "\t\t");
-	text_append_style(text, color, TEXT_DIM);
-	strbuf_appendf(text, "0x%016" PRIx64, frame->address);
-	text_append_style(text, color, TEXT_PLAIN);
-	strbuf_append_char(text, '\t');
-	if (frame->symbol || frame->inlined) {
+	/* A module and an offset in it need no address. */
+	if (has_addresses || (!has_name && !frame->module)) {
+		text_append_style(text, color, TEXT_DIM);
+		strbuf_appendf(text, "0x%016" PRIx64, frame->address);
+		text_append_style(text, color, TEXT_PLAIN);
+		strbuf_append_char(text, '\t');
+	}
+	if (has_name) {
 		text_append_style(text, color, TEXT_FUNCTION);
-		escape_text(text, frame->symbol ? frame->symbol : "unknown");
+		text_append_name(text, frame->symbol ? frame->symbol : "unknown",
+				 options);
 		text_append_style(text, color, TEXT_PLAIN);
 		if (frame->inlined)
 			strbuf_append(text, " [inlined] ");
-		else
+		else if (has_addresses)
 			strbuf_appendf(text, "+0x%" PRIx64 " ", frame->offset);
+		else
+			strbuf_append_char(text, ' ');
 		append_module(text, frame->module);
 	} else if (frame->module) {
 		strbuf_append_char(text, '[');
@@ -67,7 +100,7 @@ static void make_frame(const void *arg, const struct report_frame *frame,
 	} else {
 		strbuf_append(text, "[unknown]");
 	}
-	append_place(text, frame, options->short_paths);
+	append_place(text, frame, text_has_short_paths(options));
 	strbuf_append_char(text, '\n');
 }
 

@@ -20,6 +20,10 @@ struct text_rows {
 void text_append_rows(struct text_page *page, const struct report_section *section,
 		      const struct text_rows *rows);
 
+/* Append the name of a function, escaped, in the form that the options say. */
+void text_append_name(struct strbuf *text, const char *symbol,
+		      const struct report_options *options);
+
 /* Append the frames of a row, one on each line, and why the stack ends early if it
  * does. */
 void text_append_stack(struct text_page *page, const struct report_row *row);

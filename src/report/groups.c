@@ -24,6 +24,7 @@ bool groups_init(struct groups *ret, const struct report *report, enum report_gr
 		.by_frame = calloc(count, sizeof(*ret->by_frame)),
 		.kinds = calloc(count, sizeof(*ret->kinds)),
 		.frame_count = report->frame_count,
+		.full_names = report->options.names == REPORT_FORM_FULL,
 	};
 	hashmap_init(&ret->functions, seed);
 	hashmap_init(&ret->places, seed);
@@ -93,7 +94,9 @@ static bool describe(struct groups *groups, const struct report_frame *frame,
 	if (groups->by == REPORT_GROUP_SOURCE && file)
 		module = NULL;
 	strbuf_clear(&groups->scratch);
-	if (by_name && frame->symbol)
+	if (by_name && frame->symbol && groups->full_names)
+		strbuf_append(&groups->scratch, frame->symbol);
+	else if (by_name && frame->symbol)
 		short_name_append(&groups->scratch, frame->symbol);
 	ret->line = groups->by == REPORT_GROUP_LINE && file ? frame->line : 0;
 	return !groups->scratch.failed &&

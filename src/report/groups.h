@@ -2,7 +2,8 @@
 /*
  * The frames of a report by function, module, source file or line. Frames with the same
  * texts belong to one group, in all processes: overloads and instances of a template are
- * one function, since they have one short name (report/short_name.h).
+ * one function, since they have one short name (report/short_name.h). With
+ * REPORT_FORM_FULL they are several, with their full names.
  */
 #ifndef REPORT_GROUPS_H
 #define REPORT_GROUPS_H
@@ -38,6 +39,7 @@ struct groups {
 	struct string_table texts;
 	struct hashmap functions, places, codes, others; /* pairs of numbers -> number */
 	uint32_t *by_frame;   /* by report_frame.index; UINT32_MAX: not grouped yet */
+	bool full_names;      /* groups differ by full names, not by short ones */
 	unsigned char *kinds; /* enum code_kind, by report_frame.index */
 	size_t frame_count;
 	struct strbuf scratch;
@@ -69,7 +71,7 @@ bool groups_process(struct groups *groups, const struct report_row *row, uint32_
 /* Does a row have only one group? */
 bool report_group_is_single(enum report_group by);
 
-/* The short name, the path of the module and the path of the source file; NULL: unknown.
+/* The name, the path of the module and the path of the source file; NULL: unknown.
  * Borrowed until the next call of groups_path(). */
 const char *group_name(const struct groups *groups, const struct group *group);
 const char *group_module(const struct groups *groups, const struct group *group);

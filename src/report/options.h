@@ -32,6 +32,14 @@ enum report_group {
 	REPORT_GROUP_ALLOCATOR, /* allocators that were called */
 };
 
+/* How names and paths are shown. */
+enum report_form {
+	REPORT_FORM_AUTO, /* of each kind of report its own form: short in a brief report,
+			     in tables and on a terminal, else full */
+	REPORT_FORM_FULL, /* names with their arguments, paths with directories */
+	REPORT_FORM_SHORT, /* names as in report/short_name.h, base names of files */
+};
+
 /* Optional data of a snapshot that a sort or a view may need. */
 enum report_data {
 	REPORT_DATA_TRAFFIC = 1 << 0,   /* snapshot.has_traffic */
@@ -57,7 +65,9 @@ struct report_options {
 	 * rows are in one order. The snapshot decides whether a call path of several
 	 * processes is one row (snapshot/merge.h). */
 	bool group_by_process;
-	bool short_paths; /* show only the base names of source files */
+	/* How names of functions and paths of source files are shown. Not in JSON, CSV,
+	 * pprof and collapsed stacks, which have both in full. */
+	enum report_form names, paths;
 	/* Also make rows for call paths that have allocated but hold nothing now. Has
 	 * no effect without traffic. */
 	bool past;
@@ -81,9 +91,13 @@ struct report_options {
 	const char *view;           /* name of a view (render/views.h); NULL: leaks */
 	bool color;                 /* use terminal colours (ECMA-48) */
 	bool utf8;                  /* non-ASCII characters are allowed */
+	bool is_terminal; /* the report goes to a terminal: lines are wrapped, names and
+			     paths short, and addresses are left out unless asked for */
+	bool addresses;   /* show addresses of frames that have a name, too */
+	unsigned columns; /* of the terminal; 0: 80 */
 	/* Only for the brief report. */
-	unsigned columns, lines; /* of the terminal; 0: 80 columns, any number of lines */
-	bool whole_stacks;       /* show all frames: fold none */
+	unsigned lines;    /* of the terminal; 0: any number */
+	bool whole_stacks; /* show all frames: fold none */
 };
 
 /* The name of a sort, as in --sort NAME. Static string. */

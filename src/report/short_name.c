@@ -267,15 +267,21 @@ static bool is_at_rust_hash(const struct scan *scan)
 	return true;
 }
 
-/* Skip what hides a well-known name of the C++ library, behind "std::". */
-static void skip_library_detail(struct scan *scan)
+/* Skip the inline namespaces of the C++ libraries, behind "::". */
+static void skip_inline_namespace(struct scan *scan)
 {
 	static const char *const inner[] = {
 		"__cxx11::", "__1::", "__ndk1::", "__debug::"};
-	const char *word;
 
 	for (size_t i = 0; i < sizeof(inner) / sizeof(*inner); i++)
 		scan->at += sees(scan, inner[i]) ? strlen(inner[i]) : 0;
+}
+
+/* Skip what hides a well-known name of the C++ library, behind "std::". */
+static void skip_library_detail(struct scan *scan)
+{
+	const char *word;
+
 	if (!sees(scan, "basic_"))
 		return;
 	word = scan->at + strlen("basic_");
@@ -308,6 +314,8 @@ static void copy_word(struct scan *scan)
 	while (at < scan->end && is_word_char(*at))
 		at++;
 	copy(scan, at == scan->at ? 1 : (size_t)(at - scan->at));
+	if (has_written(scan, "::"))
+		skip_inline_namespace(scan);
 	if (has_written(scan, "std::"))
 		skip_library_detail(scan);
 }

@@ -232,7 +232,7 @@ static void short_paths(void)
 	struct report_options options = usual;
 
 	with_lines = true;
-	options.short_paths = true;
+	options.paths = REPORT_FORM_SHORT;
 	check_case("short_paths", NULL, lines_snapshot(), &options, REPORT_INTERVAL);
 	with_lines = false;
 }

@@ -386,12 +386,18 @@ static void names(void)
 	struct options o;
 
 	PARSE(&o);
-	CHECK(!o.no_lines && !o.debuginfod && !o.no_demangle && !o.short_paths);
+	CHECK(!o.no_lines && !o.debuginfod && !o.no_demangle &&
+	      o.paths == REPORT_FORM_AUTO);
+	CHECK(o.names == REPORT_FORM_AUTO && !o.addresses);
 	CHECK(!o.debug_dirs.values[0]);
 	PARSE(&o, "--no-lines", "--debuginfod", "--no-demangle", "--paths", "short");
-	CHECK(o.no_lines && o.debuginfod && o.no_demangle && o.short_paths);
+	CHECK(o.no_lines && o.debuginfod && o.no_demangle);
+	CHECK_INT(o.paths, REPORT_FORM_SHORT);
 	PARSE(&o, "--paths=short", "--paths=full");
-	CHECK(!o.short_paths);
+	CHECK_INT(o.paths, REPORT_FORM_FULL);
+	PARSE(&o, "--names=short", "--addresses", "--names=full");
+	CHECK_INT(o.names, REPORT_FORM_FULL);
+	CHECK(o.addresses);
 	PARSE(&o, "--debug-dir", "/a", "--debug-dir=/b:/c");
 	CHECK_STR(o.debug_dirs.values[0], "/a");
 	CHECK_STR(o.debug_dirs.values[1], "/b:/c");
@@ -414,7 +420,8 @@ static void replay(void)
 	CHECK_INT(o.top, 3);
 	CHECK_INT(o.older_ns, 60000000000);
 	CHECK_INT(o.sort, REPORT_SORT_COUNT);
-	CHECK(o.show_allocs && o.short_paths && !o.combined_only);
+	CHECK(o.show_allocs && !o.combined_only);
+	CHECK_INT(o.paths, REPORT_FORM_SHORT);
 	PARSE(&o, "--save", "%p-%n.mts");
 	CHECK_INT(o.action, ACTION_TRACE);
 	CHECK_STR(o.files[OUTPUT_SAVE], "%p-%n.mts");

@@ -197,6 +197,24 @@ static void brief_tops(void)
 	CHECK_INT(s.options.top, 5000);
 }
 
+/* Text in the width of a terminal, with short names. */
+static void forms_of_names(void)
+{
+	_cleanup_(report_setup_deinit) struct report_setup s;
+	struct options o;
+
+	PARSE(&o, "--format=text");
+	setup(&s, true, &o);
+	CHECK(s.options.is_terminal && !s.options.addresses);
+	CHECK_INT(s.options.names, REPORT_FORM_AUTO);
+	report_setup_deinit(&s);
+	PARSE(&o, "--names=full", "--paths=short", "--addresses");
+	setup(&s, false, &o);
+	CHECK(!s.options.is_terminal && s.options.addresses);
+	CHECK_INT(s.options.names, REPORT_FORM_FULL);
+	CHECK_INT(s.options.paths, REPORT_FORM_SHORT);
+}
+
 static bool has_color(bool is_terminal, const char *how)
 {
 	_cleanup_(report_setup_deinit) struct report_setup s;
@@ -308,6 +326,7 @@ int main(void)
 	RUN(formats);
 	RUN(tops_of_functions);
 	RUN(brief_tops);
+	RUN(forms_of_names);
 	RUN(colors);
 	RUN(locales);
 	RUN(patterns);

@@ -327,6 +327,25 @@ static void whole_stacks(void)
 			     "           _start (libc.so.6)\n");
 }
 
+/* Full names go on in the next line, behind a blank. */
+static void full_names(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fill(&f);
+
+	_cleanup_(freep) char *text =
+		render_with(&f, (struct report_options){.names = REPORT_FORM_FULL,
+							.addresses = true});
+
+	CHECK_CONTAINS(text, "  1000 B  0x400110 Store::put(int)\n"
+			     "      in 1 block, oldest 1.0 s\n"
+			     "      via std::vector<int>::push_back(int)\n"
+			     "      from ... 2 frames of libstdc++\n"
+			     "           0x400110 Store::put(int)\n");
+}
+
 /* The program's own function is highlighted. */
 static void colors(void)
 {
@@ -402,6 +421,7 @@ int main(void)
 	RUN(folded_stacks);
 	RUN(parts);
 	RUN(whole_stacks);
+	RUN(full_names);
 	RUN(colors);
 	RUN(filtered);
 	RUN(rest);

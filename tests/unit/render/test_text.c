@@ -97,6 +97,70 @@ static void hidden_frames(void)
 	CHECK_CONTAINS(text, "[truncated: stack depth limit");
 }
 
+/* On a terminal names and paths are short, and addresses are where there is no name.
+ * Elsewhere lines are as memleak has them. */
+static void forms(void)
+{
+	static const char full[] = "\t\t0x0000000000400210\tCache::insert(std::string "
+				   "const&)+0x10 [leaky]\n";
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct report_options options = {.is_terminal = true};
+	char *text;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, "\n                Cache::insert [leaky]\n");
+	CHECK_CONTAINS(text, "\n                [libblob.so+0x10]\n");
+	CHECK_CONTAINS(text, "\n                0x0000000000400410      [unknown]\n");
+	CHECK(!strstr(text, "0x0000000000400210"));
+	free(text);
+	options.addresses = true;
+	options.names = REPORT_FORM_FULL;
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, "\n                0x0000000000400210      Cache::insert("
+			     "std::string const&)+0x10\n                    [leaky]\n");
+	free(text);
+	options = (struct report_options){0};
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, full);
+	free(text);
+	options.names = REPORT_FORM_SHORT;
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, "\t\t0x0000000000400210\tCache::insert+0x10 [leaky]\n");
+	free(text);
+}
+
+/* No line of any view is wider than the terminal, and without line breaks and blanks the
+ * text is the same. */
+static void terminals(void)
+{
+	static const unsigned widths[] = {1, 20, 40, 80, 200};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	f.snap->losses[LOSS_BLOCKS_FULL] = 1;
+	f.snap->has_traffic = f.snap->has_lifetimes = f.snap->has_trends = true;
+	for (const struct view_ops *const *it = views; *it; it++) {
+		for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
+			struct report_options options = {.view = (*it)->name,
+							 .singles = 5,
+							 .is_terminal = true,
+							 .columns = widths[i]};
+			_cleanup_(freep) char *text = render(&f, &options);
+
+			CHECK(!strchr(text, '\t'));
+			for (const char *at = text; *at; at += strspn(at, "\n")) {
+				size_t width = strcspn(at, "\n");
+
+				CHECK(width <= (widths[i] < 10 ? 10 : widths[i]));
+				at += width;
+			}
+		}
+	}
+}
+
 static void add_moment(struct fixture *f, uint64_t age_s, uint64_t live_bytes,
 		       uint64_t rss_bytes)
 {
@@ -293,6 +357,8 @@ int main(void)
 {
 	RUN(colors);
 	RUN(hidden_frames);
+	RUN(forms);
+	RUN(terminals);
 	RUN(course);
 	RUN(frees_of_what_was_not_live);
 	RUN(processes_of_suspects);

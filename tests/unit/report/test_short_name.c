@@ -2,6 +2,10 @@
 /* Short forms of function names, as demangled by libiberty or written by compilers. */
 #include "check.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "report/short_name.h"
 #include "symbol/demangle.h"
 #include "util/cleanup.h"
@@ -178,8 +182,64 @@ static void hostile(void)
 	}
 }
 
+/* Is a '<' in the short name only where it is part of an operator's symbol? */
+static bool has_arguments(const char *text)
+{
+	for (const char *at = strchr(text, '<'); at; at = strchr(at + 1, '<')) {
+		const char *before = at;
+
+		while (before > text && strchr("<=>-", before[-1]))
+			before--;
+		if (before - text < 8 || strncmp(before - 8, "operator", 8) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* All functions of libraries as they are packaged: no short name has template arguments,
+ * ABI tags or inline namespaces, and none is empty. */
+static void packaged(const char *path, size_t least)
+{
+	char command[512], line[1 << 14];
+	size_t count = 0;
+	FILE *symbols;
+
+	snprintf(command, sizeof(command), "nm -D --defined-only %s", path);
+	symbols = popen(command, "r");
+	REQUIRE(symbols);
+	while (fgets(line, sizeof(line), symbols)) {
+		char mangled[1 << 13], type;
+		_cleanup_(strbuf_deinit) struct strbuf text = {0};
+		_cleanup_(freep) char *name = NULL;
+
+		if (sscanf(line, "%*x %c %8191[^@\n]", &type, mangled) != 2 ||
+		    !strchr("TWi", type) || strncmp(mangled, "_Z", 2) != 0)
+			continue;
+		name = demangle(mangled);
+		if (!name)
+			continue;
+		count++;
+		short_name_append(&text, name);
+		REQUIRE(!text.failed);
+		if (!text.len || has_arguments(strbuf_text(&text)) ||
+		    strstr(strbuf_text(&text), "[abi:") ||
+		    strstr(strbuf_text(&text), "__cxx11") ||
+		    strstr(strbuf_text(&text), "anonymous namespace"))
+			CHECK_FAIL("%s gives %s", name, strbuf_text(&text));
+	}
+	CHECK_INT(pclose(symbols), 0);
+	CHECK(count >= least);
+}
+
+static void libraries(void)
+{
+	packaged("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", 2000);
+	packaged("/usr/lib/x86_64-linux-gnu/libbcc.so.0", 100);
+}
+
 int main(void)
 {
+	RUN(libraries);
 	RUN(c);
 	RUN(templates);
 	RUN(strings);
