@@ -7,6 +7,7 @@
 #include "render/diff.h"
 #include "util/cleanup.h"
 
+DEFINE_CLEANUP(struct debug_store *, debug_store_destroy);
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
 DEFINE_CLEANUP(struct report_diff *, report_diff_destroy);
 
@@ -63,6 +64,7 @@ static struct error *check_sections(const struct report *old, const struct repor
 static struct error *compare(const struct options *options,
 			     const struct report_setup *setup, struct output *output)
 {
+	_cleanup_(debug_store_destroyp) struct debug_store *store = NULL;
 	_cleanup_(side_deinit) struct side old = {.report = NULL}, new = {.report = NULL};
 	_cleanup_(report_diff_destroyp) struct report_diff *diff = NULL;
 	struct report_options report_options = setup->options;
@@ -75,11 +77,13 @@ static struct error *compare(const struct options *options,
 	if (!err)
 		err = snapshot_file_open("--diff", options->diff_new, &new.file);
 	if (!err)
+		err = offline_debug_store(options, &store);
+	if (!err)
 		err = offline_shed();
 	if (!err)
-		err = snapshot_file_load(&old.file, !options->no_lines);
+		err = snapshot_file_load(&old.file, !options->no_lines, store);
 	if (!err)
-		err = snapshot_file_load(&new.file, !options->no_lines);
+		err = snapshot_file_load(&new.file, !options->no_lines, store);
 	if (err)
 		return err;
 	report_options.top = diff_options.top = 0;

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/reading.h"
 #include "cli/writer.h"
 #include "confined/shed.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 
 struct error *offline_shed(void)
 {
@@ -19,6 +21,29 @@ struct error *offline_shed(void)
 		err->message);
 	error_destroy(err);
 	return NULL;
+}
+
+static void warn(void *arg, const char *text)
+{
+	_cleanup_(freep) char *escaped = escape_dup(text);
+
+	(void)arg;
+	fprintf(stderr, "memtrace: %s\n", escaped ? escaped : "out of memory");
+}
+
+struct error *offline_debug_store(const struct options *options, struct debug_store **ret)
+{
+	char **dirs;
+	struct error *err;
+
+	*ret = NULL;
+	if (!options->debug_dirs.values[0])
+		return NULL;
+	err = reading_split_dirs(&options->debug_dirs, &dirs);
+	if (!err)
+		err = debug_store_create((const char *const *)dirs, warn, NULL, ret);
+	reading_free_dirs(dirs);
+	return err;
 }
 
 struct error *offline_run(const struct options *options, offline_fn *fn)

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report_setup.h"
+#include "symbol/debug_store.h"
 
 /* One such run, with what its reports are made by and their destination; both are
  * borrowed. */
@@ -16,6 +17,11 @@ typedef struct error *offline_fn(const struct options *options,
  * (cli/writer.h). Called after the snapshots are opened and before they are read. If a
  * sandbox forbids some of it, a warning says so, and the run goes on. */
 struct error *offline_shed(void) __attribute__((warn_unused_result));
+
+/* With --debug-dir, start the child that reads debug files; else *ret is NULL. Called
+ * before offline_shed(). The caller destroys the store. */
+struct error *offline_debug_store(const struct options *options, struct debug_store **ret)
+	__attribute__((warn_unused_result));
 
 /* Read the filter files, start the child that creates files, open the output and run
  * `fn`, which calls offline_shed(). */

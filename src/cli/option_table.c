@@ -409,11 +409,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "names only: no source lines and no inlined functions",
 	},
 	[OPTION_DEBUG_DIR] = {
-		"debug-dir", .argument = "DIR", .group = GROUP_NAMES,
+		"debug-dir", .argument = "DIR", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
 		.kind = KIND_LIST, FIELD(debug_dirs), .offer = OFFER_DIRECTORIES,
 		.expected = "a directory, or several with ':' between",
 		.help = "look for separate debug files below DIR too, by build-id and "
-			"debuglink, before /usr/lib/debug; may be given more than once",
+			"debuglink, before /usr/lib/debug; may be given more than once. With "
+			"--replay and --diff: name what has no name or line in the snapshot, "
+			"from files below DIR, by build-id",
 	},
 	[OPTION_DEBUGINFOD] = {
 		"debuginfod", .group = GROUP_NAMES, .kind = KIND_FLAG, FIELD(debuginfod),

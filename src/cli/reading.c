@@ -20,8 +20,7 @@ static char *absolute(const char *path)
 	return whole ? whole : strdup(path);
 }
 
-/* The directories of --debug-dir, split at ':'. */
-static struct error *split_dirs(const struct option_list *list, char ***ret)
+struct error *reading_split_dirs(const struct option_list *list, char ***ret)
 {
 	VEC(char *) dirs = {0};
 	bool is_whole = true;
@@ -68,7 +67,7 @@ struct error *reading_init(struct reading *reading, const struct options *option
 	if (options->debuginfod && (!urls || !*urls) && !options->quiet)
 		fprintf(stderr, "memtrace: --debuginfod: DEBUGINFOD_URLS is not set, so "
 				"no server can be asked\n");
-	err = split_dirs(&options->debug_dirs, &reading->dirs);
+	err = reading_split_dirs(&options->debug_dirs, &reading->dirs);
 	if (err)
 		return err;
 
@@ -92,12 +91,17 @@ struct error *reading_init(struct reading *reading, const struct options *option
 	return reader_create(&reader_options, &reading->reader);
 }
 
+void reading_free_dirs(char **dirs)
+{
+	for (char **dir = dirs; dir && *dir; dir++)
+		free(*dir);
+	free(dirs);
+}
+
 void reading_deinit(struct reading *reading)
 {
 	reader_destroy(reading->reader);
-	for (char **dir = reading->dirs; dir && *dir; dir++)
-		free(*dir);
-	free(reading->dirs);
+	reading_free_dirs(reading->dirs);
 	*reading = (struct reading){.reader = NULL};
 }
 

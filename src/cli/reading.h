@@ -17,6 +17,12 @@ struct reading {
 /* Print a warning of elf_reader_create() or reader_create() to the user. */
 void reading_warn(void *progress, const char *text);
 
+/* The directories of --debug-dir, split at ':' and absolute; ended by NULL. The caller
+ * calls reading_free_dirs(), also after an error. */
+struct error *reading_split_dirs(const struct option_list *list, char ***ret)
+	__attribute__((warn_unused_result));
+void reading_free_dirs(char **dirs);
+
 /* Start the child process that reads symbols. `progress` must outlive `reading`, and
  * `fetch_cache` (cli/fetch_cache.h), too. */
 struct error *reading_init(struct reading *reading, const struct options *options,

@@ -4,12 +4,14 @@
 #include "cli/offline.h"
 #include "cli/outputs.h"
 #include "cli/snapshot_file.h"
+#include "cli/stripped_note.h"
 #include "render/renderer.h"
 #include "report/recorded.h"
 #include "report/view.h"
 #include "snapshot/merge.h"
 #include "util/cleanup.h"
 
+DEFINE_CLEANUP(struct debug_store *, debug_store_destroy);
 DEFINE_CLEANUP(struct report *, report_destroy);
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
 
@@ -42,6 +44,7 @@ static struct error *make_snapshot(const struct options *options, struct snapsho
 static struct error *replay(const struct options *options,
 			    const struct report_setup *setup, struct output *output)
 {
+	_cleanup_(debug_store_destroyp) struct debug_store *store = NULL;
 	_cleanup_(snapshot_file_deinit) struct snapshot_file file = {.snap = NULL};
 	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
@@ -52,9 +55,11 @@ static struct error *replay(const struct options *options,
 	struct error *err = snapshot_file_open("--replay", options->replay, &file);
 
 	if (!err)
+		err = offline_debug_store(options, &store);
+	if (!err)
 		err = offline_shed();
 	if (!err)
-		err = snapshot_file_load(&file, !options->no_lines);
+		err = snapshot_file_load(&file, !options->no_lines, store);
 	if (!err)
 		err = outputs_init(&outputs, options, output->writer);
 	if (!err)
@@ -74,6 +79,8 @@ static struct error *replay(const struct options *options,
 			   report_recorded_cause(file.snap), &report);
 	if (!err)
 		err = report_view(report, &shown_options, &shown);
+	if (!err && !options->quiet)
+		stripped_note_say(&shown, true, stderr);
 	if (!err)
 		err = write_report(setup, output, &shown);
 	/* If one output fails, the others are still written. */

@@ -35,6 +35,7 @@ struct session {
 	struct waiter waiter;
 	struct progress progress;
 	bool prints_final_only; /* of the reports, the last one */
+	bool has_said_stripped; /* stripped_note_say() printed its line */
 	struct phases phases;   /* of the start */
 	struct compiler_pool compilers;
 	struct event_spec event;    /* of --event; text is NULL without the option */

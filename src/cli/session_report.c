@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include "cli/runtimes.h"
+#include "cli/stripped_note.h"
 #include "report/recorded.h"
 #include "report/view.h"
 #include "util/cleanup.h"
@@ -178,6 +179,8 @@ struct error *session_report(struct session *s, enum report_cause cause)
 	if (!s->options->quiet)
 		runtime_say_jit(s->tracees.list.data, s->tracees.list.len, report,
 				stderr);
+	if (!s->options->quiet && !s->has_said_stripped)
+		s->has_said_stripped = stripped_note_say(&shown, false, stderr);
 	if (is_final || !s->prints_final_only)
 		err = write_report(s, &shown);
 	if (err && !is_final && is_unread(s, err))

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "report/recorded.h"
+#include "report/recorded_debug.h"
 #include "snapshot/file.h"
 #include "util/cleanup.h"
 
@@ -33,7 +34,8 @@ static struct error *open_file(const char *path, FILE **ret, uint64_t *ret_size)
 }
 
 /* Create the frame caches. Names stay as they were shown when recorded. */
-static struct error *make_caches(struct snapshot_file *file, bool with_lines)
+static struct error *make_caches(struct snapshot_file *file, bool with_lines,
+				 struct debug_store *store)
 {
 	size_t count = file->snap->processes.len;
 	struct error *err = NULL;
@@ -45,6 +47,10 @@ static struct error *make_caches(struct snapshot_file *file, bool with_lines)
 	for (size_t i = 0; !err && i < count; i++) {
 		err = report_recorded_symbolizer(file->snap, (uint32_t)i, with_lines,
 						 &file->symbolizers[i]);
+		if (!err && store)
+			err = report_debug_symbolizer(file->snap, (uint32_t)i,
+						      take(file->symbolizers[i]), store,
+						      with_lines, &file->symbolizers[i]);
 		if (err || !file->symbolizers[i])
 			continue;
 		file->frames[i] = frame_cache_create(file->symbolizers[i]);
@@ -75,13 +81,14 @@ struct error *snapshot_file_open(const char *option, const char *path,
 	return name_file(ret, open_file(path, &ret->in, &ret->size_bytes));
 }
 
-struct error *snapshot_file_load(struct snapshot_file *file, bool with_lines)
+struct error *snapshot_file_load(struct snapshot_file *file, bool with_lines,
+				 struct debug_store *store)
 {
 	struct error *err = snapshot_read(file->in, file->size_bytes, &file->snap);
 
 	fclosep(&file->in);
 	file->in = NULL;
-	return err ? name_file(file, err) : make_caches(file, with_lines);
+	return err ? name_file(file, err) : make_caches(file, with_lines, store);
 }
 
 void snapshot_file_deinit(struct snapshot_file *file)

@@ -9,6 +9,7 @@
 
 #include "snapshot/snapshot.h"
 #include "symbol/cache.h"
+#include "symbol/debug_store.h"
 #include "util/error.h"
 
 struct snapshot_file {
@@ -27,8 +28,9 @@ struct error *snapshot_file_open(const char *option, const char *path,
 				 struct snapshot_file *ret)
 	__attribute__((warn_unused_result));
 /* Read the file and prepare to name its frames, with source lines if `with_lines` is
- * set. */
-struct error *snapshot_file_load(struct snapshot_file *file, bool with_lines)
+ * set. `store` completes names and lines and must outlive `file`; NULL: none. */
+struct error *snapshot_file_load(struct snapshot_file *file, bool with_lines,
+				 struct debug_store *store)
 	__attribute__((warn_unused_result));
 void snapshot_file_deinit(struct snapshot_file *file);
 

@@ -301,6 +301,40 @@ const Elf_Data *debug_elf_whole_data(const struct debug_elf *image, const char *
 	return section_data(scn);
 }
 
+#define PAGE_BYTES UINT64_C(4096)
+
+/* Does the mapping have all pages of this segment? */
+static bool is_mapped_by(const GElf_Phdr *ph, const struct debug_mapping *mapping)
+{
+	uint64_t start = ph->p_vaddr & ~(PAGE_BYTES - 1);
+	uint64_t size = ph->p_vaddr - start + ph->p_memsz;
+
+	/* A sum that wraps is smaller than its parts. */
+	return size >= ph->p_memsz && size <= mapping->size_bytes &&
+	       mapping->size_bytes - size < PAGE_BYTES;
+}
+
+bool debug_elf_mapped_address(const struct debug_elf *image,
+			      const struct debug_mapping *mapping, uint64_t offset,
+			      uint64_t *ret)
+{
+	GElf_Phdr ph;
+	size_t count;
+
+	if (debug_elf_address(image, mapping->file_offset + offset, ret))
+		return true;
+	if (elf_getphdrnum(image->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (gelf_getphdr(image->elf, (int)i, &ph) && ph.p_type == PT_LOAD &&
+		    ph.p_flags & PF_X && is_mapped_by(&ph, mapping)) {
+			*ret = (ph.p_vaddr & ~(PAGE_BYTES - 1)) + offset;
+			return true;
+		}
+	}
+	return false;
+}
+
 bool debug_elf_address(const struct debug_elf *image, uint64_t file_offset, uint64_t *ret)
 {
 	GElf_Phdr ph;

@@ -58,6 +58,21 @@ Elf_Scn *debug_elf_section(const struct debug_elf *image, const char *name);
 bool debug_elf_address(const struct debug_elf *image, uint64_t file_offset,
 		       uint64_t *ret);
 
+/* A part of a file that a process has mapped as code. */
+struct debug_mapping {
+	uint64_t size_bytes, file_offset;
+};
+
+/*
+ * The address that the file gives to the code at `offset` of a mapping of the file or, if
+ * `image` is its debug file, of the file that it belongs to. A debug file has lost the
+ * offsets of segments (objcopy(1), --only-keep-debug): then the mapping must be as long
+ * as an executable segment with its page ends. False if no segment fits.
+ */
+bool debug_elf_mapped_address(const struct debug_elf *image,
+			      const struct debug_mapping *mapping, uint64_t offset,
+			      uint64_t *ret);
+
 /* The GNU build-id; size 0: it has none, or one that is too long. */
 struct build_id debug_elf_build_id(const struct debug_elf *image);
 

@@ -232,16 +232,18 @@ static struct error *find_name(const struct line_module *module, uint64_t addres
 	return NULL;
 }
 
+/* Find the frames of the code at `*given`, or if that is NULL at `file_offset`. */
 static struct error *find(struct line_module *module, struct line_resources *resources,
-			  uint64_t file_offset, struct source_frames *ret)
+			  const uint64_t *given, uint64_t file_offset,
+			  struct source_frames *ret)
 {
+	uint64_t address = given ? *given : 0;
 	struct error *err = NULL;
-	uint64_t address;
 
 	if (!module->is_loaded)
 		err = load(module, resources);
 	if (err || !module->image ||
-	    !debug_elf_address(module->image, file_offset, &address))
+	    (!given && !debug_elf_address(module->image, file_offset, &address)))
 		return err;
 	if (module->lookup)
 		return dwarf_lookup_find(module->lookup, address, ret);
@@ -251,18 +253,33 @@ static struct error *find(struct line_module *module, struct line_resources *res
 						       : err;
 }
 
-struct error *line_module_find(struct line_module *module,
-			       struct line_resources *resources, uint64_t file_offset,
-			       struct source_frames *ret)
+static struct error *find_and_count(struct line_module *module,
+				    struct line_resources *resources,
+				    const uint64_t *address, uint64_t file_offset,
+				    struct source_frames *ret)
 {
 	uint64_t before = resources->memory_bytes;
 	struct error *err;
 
 	*ret = (struct source_frames){.function_offset = 0};
-	err = find(module, resources, file_offset, ret);
+	err = find(module, resources, address, file_offset, ret);
 	/* Lookups read debug info, also of split units, at its first use. */
 	module->debug_bytes += before - resources->memory_bytes;
 	return err;
+}
+
+struct error *line_module_find(struct line_module *module,
+			       struct line_resources *resources, uint64_t file_offset,
+			       struct source_frames *ret)
+{
+	return find_and_count(module, resources, NULL, file_offset, ret);
+}
+
+struct error *line_module_find_address(struct line_module *module,
+				       struct line_resources *resources, uint64_t address,
+				       struct source_frames *ret)
+{
+	return find_and_count(module, resources, &address, 0, ret);
 }
 
 uint64_t line_module_debug_bytes(const struct line_module *module)

@@ -28,6 +28,12 @@ struct error *line_module_find(struct line_module *module,
 			       struct source_frames *ret)
 	__attribute__((warn_unused_result));
 
+/* The same for code at an address in the file's address space. */
+struct error *line_module_find_address(struct line_module *module,
+				       struct line_resources *resources, uint64_t address,
+				       struct source_frames *ret)
+	__attribute__((warn_unused_result));
+
 /* The bytes of line_resources.memory_bytes that its debug info has taken. */
 uint64_t line_module_debug_bytes(const struct line_module *module);
 

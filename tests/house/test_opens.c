@@ -47,6 +47,7 @@ static const struct opener {
 	{"symbol/code_maps.c", 3, "/proc/PID; looks at what libbcc is about to open"},
 	{"symbol/debuginfod.c", 1, "libdebuginfod by its name"},
 	{"symbol/debug_search.c", 1, "debug directories of the machine"},
+	{"symbol/file_list.c", 3, "what the user names"},
 	{"symbol/fd_guard.c", 2, "/proc/self/fd, /dev/null"},
 	{"symbol/given_maps.c", 2, "what libbcc opens by fopen(), passed on"},
 	{"symbol/lines.c", 1, "/proc/PID/root"},

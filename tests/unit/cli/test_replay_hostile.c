@@ -137,7 +137,7 @@ static void change_at_random(const char *name)
 	_cleanup_(bytes_deinit) struct bytes changed = {malloc(content.len), content.len};
 
 	REQUIRE(!snapshot_file_open("--replay", name, &whole));
-	REQUIRE(!snapshot_file_load(&whole, true));
+	REQUIRE(!snapshot_file_load(&whole, true, NULL));
 	REQUIRE(history && changed.data &&
 		!report_build(whole.snap, history, whole.frames, &options, REPORT_STOPPED,
 			      &original));
@@ -151,7 +151,7 @@ static void change_at_random(const char *name)
 		pack(&changed);
 		err = snapshot_file_open("--replay", path, &file);
 		if (!err)
-			err = snapshot_file_load(&file, true);
+			err = snapshot_file_load(&file, true, NULL);
 		if (err) {
 			CHECK_INT(err->code, ERROR_MALFORMED);
 			CHECK(!strchr(err->message, '\n'));

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/stripped.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More files than a line can name are not counted. */
+#define FILES_MAX 100
+
+static bool add(stripped_files *files, const struct report_frame *frame)
+{
+	const struct stripped_file new = {
+		.path = frame->module, .build_id = frame->build_id, .frames = 1};
+
+	vec_foreach (file, files) {
+		if (!strcmp(file->path, frame->module)) {
+			file->frames++;
+			return true;
+		}
+	}
+	return files->len >= FILES_MAX || vec_push(files, new);
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct stripped_file *a = pa, *b = pb;
+
+	if (a->frames != b->frames)
+		return a->frames > b->frames ? -1 : 1;
+	return strcmp(a->path, b->path);
+}
+
+struct error *report_find_stripped(const struct report *report, stripped_files *ret)
+{
+	bool ok = true;
+
+	for (size_t s = 0; s < report->section_count; s++) {
+		const struct report_section *section = &report->sections[s];
+
+		for (size_t r = 0; ok && r < section->row_count; r++) {
+			const struct report_row *row = &section->rows[r];
+
+			for (size_t i = 0; ok && i < row->depth; i++) {
+				const struct report_frame *frame = row->frames[i];
+
+				if (!frame->symbol && !frame->inlined && !frame->is_gap &&
+				    frame->module && frame->module[0] == '/')
+					ok = add(ret, frame);
+			}
+		}
+	}
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), compare);
+	return ok ? NULL : error_no_memory();
+}
