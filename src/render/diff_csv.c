@@ -30,7 +30,21 @@ static void append_stack(struct strbuf *field, const struct names *names,
 	}
 }
 
-static struct error *write_rows(const struct report_diff_section *section,
+/* The columns of bytes per minute: of both sides, or empty. */
+static void write_rates(const struct report_diff *diff, const struct report_diff_row *row,
+			FILE *out)
+{
+	if (report_diff_rates(diff) != DIFF_RATE_EACH) {
+		fputs(",,", out);
+		return;
+	}
+	fprintf(out, ",%" PRIu64 ",%" PRIu64,
+		report_round(report_diff_old_rate(diff, row->old_bytes)),
+		report_round(report_diff_new_rate(diff, row->new_bytes)));
+}
+
+static struct error *write_rows(const struct report_diff *diff,
+				const struct report_diff_section *section,
 				const struct names *names, FILE *out)
 {
 	for (size_t i = 0; i < section->row_count; i++) {
@@ -50,6 +64,7 @@ static struct error *write_rows(const struct report_diff_section *section,
 		if (field.failed)
 			return error_no_memory();
 		csv_write_field(field.len ? strbuf_text(&field) : "", out);
+		write_rates(diff, row, out);
 		fputs("\r\n", out);
 	}
 	return NULL;
@@ -63,10 +78,10 @@ static struct error *render(const struct report_diff *diff, FILE *out)
 	if (!err)
 		fputs("difference,difference_count,old,old_count,new,new_count,"
 		      "stacktrace,"
-		      "class,command\r\n",
+		      "class,command,old_per_minute,new_per_minute\r\n",
 		      out);
 	for (size_t i = 0; !err && i < diff->section_count; i++)
-		err = write_rows(&diff->sections[i], &names, out);
+		err = write_rows(diff, &diff->sections[i], &names, out);
 	names_deinit(&names);
 	return err;
 }

@@ -130,6 +130,27 @@ static void write_class(struct page *page, const struct report_diff *diff,
 	json_stream_null(&page->stream, key);
 }
 
+static json_t *modules_array(const struct report_diff *diff)
+{
+	static const char *const names[MATCH_KINDS] = {
+		[MATCH_PATH] = "name",
+		[MATCH_BUILD_ID] = "build_id",
+		[MATCH_VERSION] = "version",
+		[MATCH_FUNCTIONS] = "functions",
+	};
+	json_t *array = json_array();
+
+	vec_foreach (module, &diff->modules.list) {
+		struct json_fields f = fields_begin();
+
+		fields_text(&f, "old", module->old);
+		fields_text(&f, "new", module->new);
+		fields_set(&f, "by", json_string(names[module->by]));
+		array = array_append(array, fields_end(&f));
+	}
+	return array;
+}
+
 static json_t *diff_object(const struct report_diff *diff)
 {
 	struct json_fields f = fields_begin();
@@ -139,6 +160,8 @@ static json_t *diff_object(const struct report_diff *diff)
 	fields_unsigned(&f, "older_ns", diff->options.older_ns);
 	fields_set(&f, "old", side_object(diff->old));
 	fields_set(&f, "new", side_object(diff->new));
+	fields_set(&f, "is_one_run", json_boolean(diff->is_one_run));
+	fields_set(&f, "matched_modules", modules_array(diff));
 	return fields_end(&f);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
+#include <math.h>
 
 #include "render/diff_formats.h"
 #include "render/class_words.h"
@@ -12,6 +13,9 @@
 #include "util/escape.h"
 #include "util/path.h"
 #include "util/units.h"
+
+/* At most so many lines say which files were matched. */
+#define MODULES_MOST 10
 
 struct builder {
 	const struct report_diff *diff;
@@ -42,6 +46,71 @@ static void append_side(struct strbuf *text, const char *label,
 	if (snapshot_has_losses(snap))
 		strbuf_append(text, ", not everything was recorded");
 	strbuf_append_char(text, '\n');
+}
+
+/* "  matched     libfoo.so.1.2 with libfoo.so.1.3 (another version)". */
+static void append_modules(struct strbuf *text, const struct report_diff *diff)
+{
+	const char *label = "matched";
+
+	for (size_t i = 0; i < diff->modules.list.len && i < MODULES_MOST; i++) {
+		const struct matched_module *module = &diff->modules.list.data[i];
+		bool by_path = module->by == MATCH_PATH;
+
+		strbuf_appendf(text, "  %-12s", label);
+		escape_text(text, by_path ? module->old : path_base_name(module->old));
+		strbuf_append(text, " of the old with ");
+		escape_text(text, by_path ? module->new : path_base_name(module->new));
+		strbuf_appendf(text, " (%s)\n", diff_modules_words(module->by));
+		label = "";
+	}
+	if (diff->modules.list.len > MODULES_MOST)
+		strbuf_appendf(text, "  %-12s%zu more files\n", "",
+			       diff->modules.list.len - MODULES_MOST);
+}
+
+static void append_rates(struct strbuf *text, const struct report_diff *diff)
+{
+	switch (report_diff_rates(diff)) {
+	case DIFF_RATE_NONE:
+		break;
+	case DIFF_RATE_BETWEEN:
+		strbuf_appendf(text, "  %-12sdifferences by the time between, %s\n",
+			       "per minute",
+			       units_format_duration(diff->new->elapsed_ns -
+						     diff->old->elapsed_ns)
+				       .s);
+		break;
+	case DIFF_RATE_EACH:
+		strbuf_appendf(text, "  %-12slive bytes of each side by its own length\n",
+			       "per minute");
+		break;
+	}
+}
+
+/* "; 12.0 KiB per minute, now 3.0 KiB". */
+static void append_row_rates(struct strbuf *text, const struct report_diff *diff,
+			     const struct report_diff_row *row)
+{
+	double rate;
+
+	switch (report_diff_rates(diff)) {
+	case DIFF_RATE_NONE:
+		break;
+	case DIFF_RATE_BETWEEN:
+		rate = report_diff_rate(diff, row->bytes);
+		strbuf_appendf(text, "; %c%s per minute", rate < 0 ? '-' : '+',
+			       units_format_bytes(report_round(fabs(rate))).s);
+		break;
+	case DIFF_RATE_EACH:
+		rate = report_diff_old_rate(diff, row->old_bytes);
+		strbuf_appendf(text, "; %s per minute",
+			       units_format_bytes(report_round(rate)).s);
+		rate = report_diff_new_rate(diff, row->new_bytes);
+		strbuf_appendf(text, ", now %s",
+			       units_format_bytes(report_round(rate)).s);
+		break;
+	}
 }
 
 static void append_sums(struct strbuf *text, const struct report_diff_section *section)
@@ -140,6 +209,7 @@ static void append_row(struct builder *b, const struct report_diff_section *sect
 		strbuf_append(&b->text, ", by ");
 		escape_text(&b->text, row->command);
 	}
+	append_row_rates(&b->text, b->diff, row);
 	strbuf_append(&b->text, ")\n");
 	for (size_t i = 0; i < row->row.depth; i++) {
 		if (report_row_shows(&row->row, i))
@@ -182,6 +252,8 @@ static struct error *render(const struct report_diff *diff, FILE *out)
 		strbuf_append(&b.text, "memtrace difference of two snapshots\n");
 		append_side(&b.text, "old", diff->old);
 		append_side(&b.text, "new", diff->new);
+		append_rates(&b.text, diff);
+		append_modules(&b.text, diff);
 		for (size_t i = 0; i < diff->section_count; i++)
 			append_section_head(&b.text, diff, i);
 		for (size_t i = 0; i < diff->section_count; i++)

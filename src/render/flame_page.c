@@ -83,6 +83,17 @@ static bool is_counted(const struct flame_page *page)
 	return page->report->snapshot->event && !page->report->snapshot->event_bytes;
 }
 
+/* "process 7 (x), 2026-01-02 03:04:05 +0000". */
+static void append_side(struct strbuf *out, const struct snapshot *snap)
+{
+	if (snap->processes.len == 1)
+		class_append_target(out, snap, append_hostile);
+	else
+		strbuf_appendf(out, "%zu processes", snap->processes.len);
+	strbuf_append(out, ", ");
+	strbuf_append(out, units_format_time(snap->wall_ns, UNITS_DATE).s);
+}
+
 static void append_title(struct strbuf *out, const struct flame_page *page)
 {
 	const struct snapshot *snap = page->report->snapshot;
@@ -91,21 +102,13 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 	strbuf_append(out, "memtrace: ");
 	if (snap->event)
 		append_hostile(out, snap->event);
-	strbuf_append(out, snap->event ? " of "
-			   : old       ? "difference of memory held by "
-				       : "memory held by ");
-	if (snap->processes.len == 1) {
-		class_append_target(out, snap, append_hostile);
-	} else {
-		strbuf_appendf(out, "%zu processes", snap->processes.len);
-	}
-	strbuf_append(out, ", ");
-	strbuf_append(out, units_format_time(snap->wall_ns, UNITS_DATE).s);
+	strbuf_append(out, snap->event ? " of " : old ? "from " : "memory held by ");
+	/* The older one first, as in --diff OLD NEW. */
 	if (old) {
+		append_side(out, old->snapshot);
 		strbuf_append(out, ", to ");
-		strbuf_append(out,
-			      units_format_time(old->snapshot->wall_ns, UNITS_DATE).s);
 	}
+	append_side(out, snap);
 }
 
 /* Describe what a difference shows. */

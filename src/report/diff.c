@@ -45,15 +45,16 @@ struct builder {
 /* --- names -------------------------------------------------------------------------- */
 
 /* The parts of the name are separated by a byte that is rare in names. */
-static void name_frame(struct strbuf *text, const struct report_frame *frame)
+static void name_frame(struct strbuf *text, const struct report_frame *frame,
+		       const char *module)
 {
 	text->len = 0;
 	if (frame->symbol)
 		strbuf_append(text, frame->symbol);
 	strbuf_append_char(text, '\x1f');
-	if (frame->module)
-		strbuf_append(text, path_base_name(frame->module));
-	if (!frame->symbol && frame->module)
+	if (module)
+		strbuf_append(text, path_base_name(module));
+	if (!frame->symbol && module)
 		strbuf_appendf(text, "\x1f%" PRIx64, frame->offset);
 }
 
@@ -61,9 +62,12 @@ static struct error *find_id(struct builder *b, const struct frame_ids *ids,
 			     const struct report_frame *frame, uint32_t *ret)
 {
 	uint32_t *id = &ids->ids[frame->index];
+	const char *module = frame->module;
 
 	if (*id == STRING_NONE) {
-		name_frame(&b->text, frame);
+		if (module && ids == &b->of_old)
+			module = diff_modules_new_path(&b->diff->modules, module);
+		name_frame(&b->text, frame, module);
 		if (b->text.failed ||
 		    !string_table_add(&b->names, strbuf_text(&b->text), id) ||
 		    (*id == b->firsts.len && !vec_push(&b->firsts, frame)))
@@ -187,6 +191,9 @@ static uint64_t magnitude(int64_t n)
 {
 	return n < 0 ? -(uint64_t)n : (uint64_t)n;
 }
+
+/* Runs whose lengths differ by less than one part in this many are of one length. */
+#define DIFF_SAME_LENGTH 10
 
 /* Larger changes first; of equal changes, growth first. */
 static int compare_numbers(int64_t a, int64_t b)
@@ -336,6 +343,50 @@ static void builder_deinit(struct builder *b)
 	}
 }
 
+static bool is_one_run(const struct snapshot *old, const struct snapshot *new)
+{
+	const struct snapshot_process *a = snapshot_process(old, 0);
+	const struct snapshot_process *b = snapshot_process(new, 0);
+
+	return old->attached_ns && old->attached_ns == new->attached_ns &&
+	       old->time_ns <= new->time_ns &&a &&b && a->pid == b->pid;
+}
+
+/* 0 for no time at all. */
+static double per_minute(uint64_t bytes, uint64_t time_ns)
+{
+	return time_ns ? (double)bytes * 60e9 / (double)time_ns : 0;
+}
+
+enum diff_rates report_diff_rates(const struct report_diff *diff)
+{
+	uint64_t old = diff->old->elapsed_ns, new = diff->new->elapsed_ns;
+	uint64_t more = old > new ? old - new : new - old;
+
+	if (diff->is_one_run)
+		return more ? DIFF_RATE_BETWEEN : DIFF_RATE_NONE;
+	return more > (old > new ? old : new) / DIFF_SAME_LENGTH ? DIFF_RATE_EACH
+								 : DIFF_RATE_NONE;
+}
+
+double report_diff_old_rate(const struct report_diff *diff, uint64_t bytes)
+{
+	return per_minute(bytes, diff->old->elapsed_ns);
+}
+
+double report_diff_new_rate(const struct report_diff *diff, uint64_t bytes)
+{
+	return per_minute(bytes, diff->new->elapsed_ns);
+}
+
+double report_diff_rate(const struct report_diff *diff, int64_t bytes)
+{
+	double rate = per_minute(magnitude(bytes),
+				 diff->new->elapsed_ns - diff->old->elapsed_ns);
+
+	return bytes < 0 ? -rate : rate;
+}
+
 struct error *report_diff_create(const struct report *old, const struct report *new,
 				 const struct report_options *options,
 				 struct report_diff **ret)
@@ -350,11 +401,14 @@ struct error *report_diff_create(const struct report *old, const struct report *
 	diff->old = old;
 	diff->new = new;
 	diff->options = *options;
+	diff->is_one_run = is_one_run(old->snapshot, new->snapshot);
 	b.by_process =
 		old->snapshot->processes.len > 1 || new->snapshot->processes.len > 1;
 	err = ids_init(&b.of_old, old);
 	if (!err)
 		err = ids_init(&b.of_new, new);
+	if (!err)
+		err = diff_modules_match(old, new, &diff->modules);
 	/* The new report first, because its frames are shown. */
 	if (!err)
 		err = gather(&b, new, &b.of_new, true);
@@ -373,5 +427,6 @@ void report_diff_destroy(struct report_diff *diff)
 	if (!diff)
 		return;
 	report_arena_destroy(diff->arena);
+	diff_modules_deinit(&diff->modules);
 	free(diff);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The difference between two reports. Two stacks are equal if the names of their frames
- * are: the symbols and the base names of their modules. Addresses, lines and process ids
- * do not count, because they differ in each run. A frame without a symbol is identified
- * by its module and the offset in it.
+ * are: the symbols and the base names of their modules, or modules that stand for each
+ * other (report/diff_modules.h). Addresses, lines and process ids do not count, because
+ * they differ in each run. A frame without a symbol is identified by its module and the
+ * offset in it.
  */
 #ifndef REPORT_DIFF_H
 #define REPORT_DIFF_H
 
+#include "report/diff_modules.h"
 #include "report/report.h"
 
 struct report_diff_row {
@@ -33,8 +35,18 @@ struct report_diff_section {
 					 sides */
 };
 
+/* The bytes per minute that say more than the bytes. */
+enum diff_rates {
+	DIFF_RATE_NONE,
+	DIFF_RATE_BETWEEN, /* of one run: the difference, by the time between */
+	DIFF_RATE_EACH, /* of runs of different length: what each side holds, by its own
+			   length */
+};
+
 struct report_diff {
 	const struct report *old, *new; /* borrowed */
+	bool is_one_run;                /* both are of one run, the new one later */
+	struct matched_modules modules; /* whose names differ */
 	struct report_options options;
 	struct report_diff_section sections[BLOCK_CLASS_COUNT];
 	size_t section_count;
@@ -55,6 +67,14 @@ struct error *report_diff_create(const struct report *old, const struct report *
 				 const struct report_options *options,
 				 struct report_diff **ret)
 	__attribute__((warn_unused_result));
+/* Which rates to show. Lengths that differ by less than a tenth are equal. */
+enum diff_rates report_diff_rates(const struct report_diff *diff);
+/* Bytes per minute: of DIFF_RATE_EACH, of the old and of the new side; of
+ * DIFF_RATE_BETWEEN, of a difference. */
+double report_diff_old_rate(const struct report_diff *diff, uint64_t bytes);
+double report_diff_new_rate(const struct report_diff *diff, uint64_t bytes);
+double report_diff_rate(const struct report_diff *diff, int64_t bytes);
+
 void report_diff_destroy(struct report_diff *diff);
 
 #endif

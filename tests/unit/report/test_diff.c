@@ -2,6 +2,8 @@
 /* Stacks of two snapshots are matched by their symbols. */
 #include "check.h"
 
+#include <stdbool.h>
+
 #include "report/diff.h"
 #include "util/cleanup.h"
 
@@ -214,6 +216,176 @@ static void matched_by_command(void)
 	report_diff_destroy(diff);
 }
 
+/* Give symbol number `i` another file, on the old side and on the new one. */
+static void set_modules(unsigned i, const char *old, const char *new)
+{
+	rows[0][i].module = old;
+	rows[1][i].module = new;
+}
+
+static void set_build_id(struct side *side, uint64_t base, const char *path,
+			 const char *build_id)
+{
+	REQUIRE(vec_push(&side->snap->processes.data->modules,
+			 (struct snapshot_module){.start = base,
+						  .end = base + 0x100,
+						  .path = strdup(path),
+						  .build_id = strdup(build_id)}));
+}
+
+static void check_pair(const struct report_diff *diff, const char *old, const char *new,
+		       enum module_match by)
+{
+	const struct matched_module *pair = diff->modules.list.data;
+
+	REQUIRE(diff->modules.list.len == 1);
+	CHECK_STR(pair->old, old);
+	CHECK_STR(pair->new, new);
+	CHECK_INT(pair->by, by);
+}
+
+/* malloc called by main, on both sides. */
+static struct report_diff *compare_one_stack(struct side *old, struct side *new)
+{
+	hold(old, A + 0x10, A + 0x110, STACK_END_COMPLETE, 100, 0);
+	hold(new, B + 0x10, B + 0x110, STACK_END_COMPLETE, 100, 0);
+	return compare(old, new, REPORT_SORT_SIZE, 0);
+}
+
+/* A file in another directory, and of another version, and a renamed one. */
+static void matched_files(void)
+{
+	static const struct {
+		const char *old, *new;
+		bool has_build_id;
+		int by; /* -1: they do not match */
+	} cases[] = {
+		{"/lib/libfoo.so.1.2", "/lib/libfoo.so.1.3", false, MATCH_VERSION},
+		{"/lib/libfoo.so.1.2", "/opt/libfoo-2.so", false, MATCH_VERSION},
+		{"/lib/libfoo.so.1", "/opt/libfoo.so.1", false, MATCH_PATH},
+		{"/lib/libfoo.so.1", "/lib/libbar.so.1", false, -1},
+		{"/lib/libfoo.so.1", "/lib/libbar.so.1", true, MATCH_BUILD_ID},
+		{"/lib/[odd]", "/opt/[odd]", false, MATCH_PATH},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		_cleanup_(side_deinit) struct side old, new;
+		struct report_diff *diff;
+
+		side_init(&old, 0, A);
+		side_init(&new, 1, B);
+		set_modules(0, cases[i].old, cases[i].new);
+		if (cases[i].has_build_id) {
+			set_build_id(&old, A, cases[i].old, "abcd");
+			set_build_id(&new, B, cases[i].new, "abcd");
+		}
+		diff = compare_one_stack(&old, &new);
+		if (cases[i].by < 0) {
+			CHECK_INT(diff->modules.list.len, 0);
+			CHECK_INT(diff->sections[BLOCK_HEAP].changed, 2);
+		} else {
+			check_pair(diff, cases[i].old, cases[i].new,
+				   (enum module_match)cases[i].by);
+			CHECK_INT(diff->sections[BLOCK_HEAP].unchanged, 1);
+		}
+		report_diff_destroy(diff);
+	}
+}
+
+/* A renamed program with the same functions. */
+static void matched_by_functions(void)
+{
+	for (int is_same = 0; is_same <= 1; is_same++) {
+		_cleanup_(side_deinit) struct side old, new;
+		struct report_diff *diff;
+
+		side_init(&old, 0, A);
+		side_init(&new, 1, B);
+		set_modules(0, "/lib/libc.so.6", "/lib/libc.so.6");
+		set_modules(1, "/bin/app", "/srv/server");
+		set_modules(4, "/bin/app", "/srv/server");
+		rows[0][4].name = "run";
+		rows[1][4].name = is_same ? "run" : "walk";
+		hold(&old, A + 0x10, A + 0x410, STACK_END_COMPLETE, 70, 0);
+		hold(&new, B + 0x10, B + 0x410, STACK_END_COMPLETE, 90, 0);
+		diff = compare_one_stack(&old, &new);
+		if (is_same) {
+			check_pair(diff, "/bin/app", "/srv/server", MATCH_FUNCTIONS);
+			CHECK_INT(diff->sections[BLOCK_HEAP].unchanged, 1);
+			CHECK_INT(diff->sections[BLOCK_HEAP].rows[0].bytes, 20);
+		} else {
+			/* One function in common, such as main(), says nothing. */
+			CHECK_INT(diff->modules.list.len, 0);
+			CHECK_INT(diff->sections[BLOCK_HEAP].changed, 4);
+		}
+		report_diff_destroy(diff);
+	}
+}
+
+/* Two versions at once: which one it was is not known. */
+static void ambiguous(void)
+{
+	_cleanup_(side_deinit) struct side old, new;
+	struct report_diff *diff;
+
+	side_init(&old, 0, A);
+	side_init(&new, 1, B);
+	set_modules(0, "/lib/libfoo.so.1", "/lib/libfoo.so.2");
+	set_modules(4, "/bin/other", "/lib/libfoo.so.3");
+	hold(&new, B + 0x410, B + 0x110, STACK_END_COMPLETE, 1, 0);
+	diff = compare_one_stack(&old, &new);
+	CHECK_INT(diff->modules.list.len, 0);
+	report_diff_destroy(diff);
+}
+
+static void stems(void)
+{
+	CHECK_INT(diff_modules_stem_len("libfoo.so.1.2"), 6);
+	CHECK_INT(diff_modules_stem_len("libfoo.so"), 6);
+	CHECK_INT(diff_modules_stem_len("libfoo-2.0.so.3"), 6);
+	CHECK_INT(diff_modules_stem_len("python3.11"), 6);
+	CHECK_INT(diff_modules_stem_len("server"), 6);
+	CHECK_INT(diff_modules_stem_len("libfoo.sober"), 12);
+	CHECK_INT(diff_modules_stem_len("7"), 1);
+	CHECK_INT(diff_modules_stem_len(""), 0);
+}
+
+/* Bytes per minute where bytes alone say little. */
+static void rates(void)
+{
+	_cleanup_(side_deinit) struct side old, new;
+	const uint64_t s = UINT64_C(1000000000);
+	struct report_diff *diff;
+
+	side_init(&old, 0, A);
+	side_init(&new, 1, B);
+	set_modules(0, "/lib/libc.so.6", "/lib/libc.so.6");
+	old.snap->attached_ns = 5 * s;
+	old.snap->time_ns = 65 * s;
+	new.snap->attached_ns = 7 * s;
+	new.snap->time_ns = 67 * s;
+	diff = compare_one_stack(&old, &new);
+	CHECK(!diff->is_one_run);
+	CHECK_INT(report_diff_rates(diff), DIFF_RATE_NONE);
+	report_diff_destroy(diff);
+	/* Three times as long. */
+	new.snap->time_ns = 187 * s;
+	diff = compare(&old, &new, REPORT_SORT_SIZE, 0);
+	CHECK_INT(report_diff_rates(diff), DIFF_RATE_EACH);
+	CHECK_INT(report_diff_old_rate(diff, 600), 600);
+	CHECK_INT(report_diff_new_rate(diff, 600), 200);
+	report_diff_destroy(diff);
+	/* The same run, two minutes later. */
+	old.snap->processes.data->pid = 11;
+	new.snap->attached_ns = 5 * s;
+	new.snap->time_ns = 185 * s;
+	diff = compare(&old, &new, REPORT_SORT_SIZE, 0);
+	CHECK(diff->is_one_run);
+	CHECK_INT(report_diff_rates(diff), DIFF_RATE_BETWEEN);
+	CHECK_INT(report_diff_rate(diff, -600), -300);
+	report_diff_destroy(diff);
+}
+
 /* Sums that do not fit are clamped to the maximum. */
 static void hostile_numbers(void)
 {
@@ -239,6 +411,11 @@ int main(void)
 	RUN(matched_by_names);
 	RUN(ranked_and_cut);
 	RUN(matched_by_command);
+	RUN(matched_files);
+	RUN(matched_by_functions);
+	RUN(ambiguous);
+	RUN(stems);
+	RUN(rates);
 	RUN(hostile_numbers);
 	return check_done();
 }
