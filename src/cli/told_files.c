@@ -57,8 +57,7 @@ static void look_for(const struct told_files *files, struct told_file *file)
 		target_file_below(files->root_fd, file->path, files->reader, &found);
 	struct file_names names;
 
-	if (err || !target_file_names(found, &names) ||
-	    !file_names_have(&names, &file->told) ||
+	if (err || !target_file_is(found, &file->told, &names) ||
 	    !target_file_changed(found, &file->changed_ns))
 		return;
 	file->is_found = true;

@@ -121,19 +121,21 @@ static int find_own(const struct call *call, bool no_follow, bool *is_own)
 	return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Find what the call's path leads to; -1 with errno set. */
-static int find_place(struct call *call, bool no_follow)
+/* Find what the call's path leads to; -1 with errno set. *is_own is set if it is one of
+ * the process's own descriptors. */
+static int find_place(struct call *call, bool no_follow, bool *is_own)
 {
 	_cleanup_(closep) int dir = -1;
-	bool is_own;
 	int place;
+
+	*is_own = false;
 
 	if (!read_path(call)) {
 		errno = EFAULT;
 		return -1;
 	}
-	place = find_own(call, no_follow, &is_own);
-	if (is_own)
+	place = find_own(call, no_follow, is_own);
+	if (*is_own)
 		return place;
 	if (call->text[0] == '/')
 		return call->policy->find(call->policy->arg, -1, call->text, no_follow);
@@ -166,9 +168,19 @@ static int open_regular(const struct broker_policy *policy, int place)
 	return -1;
 }
 
-/* Open `place` if this is harmless; -1 with errno set. */
-static int open_place(const struct broker_policy *policy, int place, uint64_t flags)
+/* All is decided before the file is opened. */
+static bool may_open(const struct call *call, int place)
 {
+	const struct broker_policy *policy = call->policy;
+	const char *path = call->text[0] == '/' ? call->text : NULL;
+
+	return !policy->may_open || policy->may_open(policy->arg, path, place);
+}
+
+/* Open `place` if this is harmless; -1 with errno set. */
+static int open_place(const struct call *call, int place, bool is_own)
+{
+	uint64_t flags = call->flags;
 	struct stat st;
 	char link[32];
 
@@ -186,19 +198,24 @@ static int open_place(const struct broker_policy *policy, int place, uint64_t fl
 	 * paths. */
 	if (S_ISDIR(st.st_mode) && (flags & O_PATH || file_system_is_proc(place)))
 		return open_helper_reopen(place, O_DIRECTORY);
-	return open_regular(policy, place);
+	if (S_ISREG(st.st_mode) && !is_own && !may_open(call, place)) {
+		errno = EACCES;
+		return -1;
+	}
+	return open_regular(call->policy, place);
 }
 
 /* --- answers ------------------------------------------------------------------------ */
 
 static int64_t answer_open(struct call *call)
 {
-	_cleanup_(closep) int place = find_place(call, call->flags & O_NOFOLLOW);
+	bool is_own;
+	_cleanup_(closep) int place = find_place(call, call->flags & O_NOFOLLOW, &is_own);
 	_cleanup_(closep) int fd = -1;
 
 	if (place < 0)
 		return -errno;
-	fd = open_place(call->policy, place, call->flags);
+	fd = open_place(call, place, is_own);
 	return fd < 0 ? -errno : give_descriptor(call, fd);
 }
 
@@ -216,6 +233,7 @@ static int64_t answer_openat2(struct call *call)
 static int64_t answer_stat(struct call *call)
 {
 	struct stat st;
+	bool is_own;
 	char first;
 
 	/* fstat(3) of glibc 2.33 to 2.38. */
@@ -228,7 +246,8 @@ static int64_t answer_stat(struct call *call)
 			       : write_result(call, &st, sizeof(st));
 	}
 
-	_cleanup_(closep) int place = find_place(call, call->flags & AT_SYMLINK_NOFOLLOW);
+	_cleanup_(closep) int place =
+		find_place(call, call->flags & AT_SYMLINK_NOFOLLOW, &is_own);
 
 	return place < 0 || open_helper_stat(place, "", &st)
 		       ? -errno
@@ -237,14 +256,16 @@ static int64_t answer_stat(struct call *call)
 
 static int64_t answer_access(struct call *call)
 {
-	_cleanup_(closep) int place = find_place(call, false);
+	bool is_own;
+	_cleanup_(closep) int place = find_place(call, false, &is_own);
 
 	return place < 0 ? -errno : 0;
 }
 
 static int64_t answer_readlink(struct call *call)
 {
-	_cleanup_(closep) int place = find_place(call, true);
+	bool is_own;
+	_cleanup_(closep) int place = find_place(call, true, &is_own);
 	char target[PATH_MAX];
 	ssize_t n;
 

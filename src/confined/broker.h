@@ -19,6 +19,10 @@ struct broker_policy {
 	 */
 	int (*find)(void *arg, int dir, const char *path, bool no_follow);
 	void *arg;
+	/* May the regular file `place`, an O_PATH descriptor, be opened? find() found it
+	 * by `path` (NULL: from a directory). Not asked for files that the process has
+	 * open. NULL: every file. */
+	bool (*may_open)(void *arg, const char *path, int place);
 	/* May the process read the regular file `fd`? It was found by find() and is
 	 * open for reading. NULL: every file. */
 	bool (*may_read)(void *arg, int fd);

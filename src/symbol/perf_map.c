@@ -9,8 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "target/file_user.h"
 #include "target/living.h"
+#include "target/procfs.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 #include "util/vec.h"
 
@@ -43,34 +46,19 @@ struct perf_map {
 	VEC(struct jitted) code; /* by start, then in the order of lines */
 };
 
-static uint64_t last_number(const char *line)
-{
-	uint64_t number = 0;
-
-	/* "NSpid:" lists the pids from our namespace down to its own (proc(5)). */
-	for (char *end; *line; line = end) {
-		uint64_t n = strtoull(line, &end, 10);
-
-		if (end == line)
-			break;
-		number = n;
-	}
-	return number;
-}
-
+/* Without a status, only a file of root is read. */
 static void read_status(struct perf_map *map, int pid)
 {
-	_cleanup_(fclosep) FILE *file = NULL;
-	char line[4096], path[32];
+	_cleanup_(freep) char *status = NULL;
+	struct file_user user;
+	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (!strncmp(line, "NSpid:", 6))
-			map->namespace_pid = (int)last_number(line + 6);
-		else if (!strncmp(line, "Uid:", 4)) /* real, effective, saved, file's */
-			map->uid = (uid_t)last_number(line + 4);
-	}
+	if (procfs_read(pid, "status", PROCFS_SMALL_BYTES, &status, &size))
+		return;
+	if (procfs_namespace_pid(status))
+		map->namespace_pid = procfs_namespace_pid(status);
+	if (file_user_parse(status, &user))
+		map->uid = user.uid;
 }
 
 struct perf_map *perf_map_create(int pid)
@@ -95,18 +83,27 @@ void perf_map_destroy(struct perf_map *map)
 	free(map);
 }
 
+static bool is_trusted(const struct perf_map *map, int place)
+{
+	struct stat st;
+
+	return place >= 0 && !open_helper_stat(place, "", &st) &&
+	       (st.st_uid == 0 || st.st_uid == map->uid);
+}
+
 /* The file, open for reading; -1: missing, or not to be trusted. */
 static int open_file(const struct perf_map *map, struct stat *st)
 {
 	_cleanup_(closep) int place = -1;
 	char path[48];
-	int fd;
+	int fd = -1;
 
 	snprintf(path, sizeof(path), "tmp/perf-%d.map", map->namespace_pid);
 	if (map->root_fd >= 0)
 		place = place_find(map->root_fd, path, O_NOFOLLOW);
-	fd = regular_file_reopen(place);
-	if (fd >= 0 && (fstat(fd, st) || (st->st_uid != 0 && st->st_uid != map->uid))) {
+	if (is_trusted(map, place))
+		fd = regular_file_reopen(place);
+	if (fd >= 0 && fstat(fd, st)) {
 		close(fd);
 		fd = -1;
 	}

@@ -68,6 +68,7 @@ static struct error *start(struct reader *reader, const struct reader_options *o
 				.service_count = 1,
 				.policy = {.find = open_policy_find,
 					   .arg = &reader->policy,
+					   .may_open = open_policy_may_open,
 					   .may_read = open_policy_may_read},
 				.progress = options->progress,
 				.progress_arg = options->progress_arg,

@@ -9,10 +9,12 @@
 
 #include "target/allocator_otel.h"
 #include "target/file_names.h"
+#include "target/file_user.h"
 #include "target/linker.h"
 #include "target/living.h"
 #include "util/cleanup.h"
 #include "util/file_limit.h"
+#include "util/open_helper.h"
 #include "util/path.h"
 #include "util/regular_file.h"
 #include "util/strbuf.h"
@@ -414,19 +416,34 @@ static struct error *not_mapped(struct search *search)
 			    listed ? strbuf_text(&list) : "none");
 }
 
+/* Get the names of the file to which the path leads in the target's root directory. The
+ * target may have put a link there: a file that it may not read is not opened, and has
+ * stat(2)'s names only. */
+static bool find_there(const struct proc *proc, const char *path, struct file_names *ret)
+{
+	_cleanup_(closep) int place = place_find(proc_root_fd(proc), path, 0);
+	struct file_user user;
+	struct stat st;
+
+	if (place < 0 || open_helper_stat(place, "", &st) || !S_ISREG(st.st_mode))
+		return false;
+	if (file_user_read(proc->pid, &user) && !proc_has_exited(proc) &&
+	    file_user_may_read(&user, &st))
+		return file_names_of_place(place, ret);
+	return file_names_by_stat(place, ret);
+}
+
 static struct error *find_named(struct search *search, struct allocators *ret)
 {
 	const char *library = search->options->library;
 	const char *prefix = search->options->symbols_prefix;
 	_cleanup_(freep) char *resolved = realpath(library, NULL);
-	_cleanup_(closep) int there = -1;
 	struct wanted wanted = {.name = library, .resolved = resolved};
 	size_t i = 0;
 
-	if (library[0] == '/')
-		there = place_find(proc_root_fd(search->proc), library, 0);
 	wanted.is_here = file_names_of_path(library, &wanted.here);
-	wanted.is_there = file_names_of_place(there, &wanted.there);
+	wanted.is_there =
+		library[0] == '/' && find_there(search->proc, library, &wanted.there);
 
 	while (i < search->modules.list.len &&
 	       !is_wanted(&wanted, search->modules.list.data[i].code))

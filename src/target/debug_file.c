@@ -11,8 +11,8 @@
 
 #include "target/elf_file.h"
 #include "target/elf_tables.h"
+#include "target/file_user.h"
 #include "target/proc.h"
-#include "target/procfs.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
 #include "util/regular_file.h"
@@ -31,37 +31,8 @@ bool debug_file_is_needless(struct elf_file *file)
 struct debug_root {
 	int fd;
 	bool is_targets;
-	unsigned uid, gid; /* fsuid and fsgid of the target */
+	struct file_user user; /* the target's */
 };
-
-/* Read the last number of a line of /proc/PID/status: real, effective, saved, file's. */
-static bool read_id(const char *status, const char *key, unsigned *ret)
-{
-	const char *line = strstr(status, key);
-
-	return line && sscanf(line + strlen(key), "%*u %*u %*u %u", ret) == 1;
-}
-
-/* Read the user of the target. False: unknown, or the process has exited. */
-static bool read_user(const struct proc *proc, struct debug_root *root)
-{
-	_cleanup_(freep) char *status = NULL;
-	size_t size;
-
-	if (procfs_read(proc->pid, "status", PROCFS_SMALL_BYTES, &status, &size))
-		return false;
-	/* If it has exited, another process may have its pid by now. */
-	return read_id(status, "\nUid:", &root->uid) &&
-	       read_id(status, "\nGid:", &root->gid) && !proc_has_exited(proc);
-}
-
-/* By the file's mode, could the target open it for reading? */
-static bool target_may_read(const struct debug_root *root, const struct stat *st)
-{
-	if (st->st_uid == root->uid)
-		return st->st_mode & S_IRUSR;
-	return st->st_mode & (st->st_gid == root->gid ? S_IRGRP : S_IROTH);
-}
 
 /* Is the file root's, the target's, or of the owner of `file`? */
 static bool has_known_owner(const struct elf_file *file, const struct debug_root *root,
@@ -69,7 +40,7 @@ static bool has_known_owner(const struct elf_file *file, const struct debug_root
 {
 	struct stat of_file;
 
-	return st->st_uid == 0 || st->st_uid == root->uid ||
+	return st->st_uid == 0 || st->st_uid == root->user.uid ||
 	       (!fstat(file->fd, &of_file) && st->st_uid == of_file.st_uid);
 }
 
@@ -85,7 +56,8 @@ static int find_of_target(const struct elf_file *file, const struct debug_root *
 	struct stat st;
 
 	if (place >= 0 && !open_helper_stat(place, "", &st) &&
-	    target_may_read(root, &st) && (has_id || has_known_owner(file, root, &st)))
+	    file_user_may_read(&root->user, &st) &&
+	    (has_id || has_known_owner(file, root, &st)))
 		return place;
 	closep(&place);
 	return -1;
@@ -195,7 +167,9 @@ struct error *debug_file_find(struct elf_file *file, const struct proc *proc,
 	err = file->tables->read_debuglink(file, &link);
 	if (!err && own_fd >= 0)
 		err = try_root(file, &ours, TRIES_IN_DEBUG, directory, &link, &ret->path);
-	if (!err && !ret->path && theirs.fd >= 0 && read_user(proc, &theirs)) {
+	/* If it has exited, another process may have its pid by now. */
+	if (!err && !ret->path && theirs.fd >= 0 &&
+	    file_user_read(proc->pid, &theirs.user) && !proc_has_exited(proc)) {
 		err = try_root(file, &theirs, TRIES, directory, &link, &ret->path);
 		ret->is_targets = ret->path;
 	}

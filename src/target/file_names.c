@@ -114,6 +114,40 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 	return is_listed;
 }
 
+bool file_names_by_stat(int place, struct file_names *ret)
+{
+	struct stat st;
+
+	if (place < 0 || open_helper_stat(place, "", &st))
+		return false;
+	ret->told = ret->listed = by_stat(&st);
+	return true;
+}
+
+bool file_names_agree(int place, const struct file_name *name)
+{
+	struct file_names names;
+
+	return file_names_by_stat(place, &names) && file_name_is(&names.told, name);
+}
+
+bool file_names_check(int place, const struct file_name *name, struct file_names *ret)
+{
+	_cleanup_(closep) int fd = -1;
+	enum naming naming;
+	struct stat st;
+
+	if (place < 0 || open_helper_stat(place, "", &st) || !S_ISREG(st.st_mode))
+		return false;
+	ret->told = ret->listed = by_stat(&st);
+	naming = naming_of(place);
+	if (naming == NAMES_AGREE ||
+	    (naming == NAMES_DIFFER_FROM_STAT && ret->told.inode != name->inode))
+		return file_name_is(&ret->told, name);
+	fd = regular_file_reopen(place);
+	return fd >= 0 && file_names_ask(fd, name, ret) && file_names_have(ret, name);
+}
+
 bool file_names_of_place(int place, struct file_names *ret)
 {
 	struct stat st;

@@ -74,6 +74,20 @@ static inline struct file_name file_name_of(const struct proc_mapping *m)
  */
 bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *ret);
 
+/*
+ * Is the regular file of an O_PATH descriptor the one with `name`, and which names has
+ * it? It is opened only if stat(2) cannot answer: never where all names agree, on btrfs
+ * only if its inode number is that of `name`, and on overlayfs and FUSE. On those `place`
+ * should come from the kernel (/proc/PID/map_files). *ret is valid if true.
+ */
+bool file_names_check(int place, const struct file_name *name, struct file_names *ret);
+
+/* Do stat(2)'s numbers of an O_PATH descriptor give this name? Opens nothing. */
+bool file_names_agree(int place, const struct file_name *name);
+
+/* The names of an O_PATH descriptor by stat(2) alone. Opens nothing. */
+bool file_names_by_stat(int place, struct file_names *ret);
+
 /* Like file_names_ask(), for the file of an O_PATH descriptor. If it cannot be opened
  * or mapped, the names are stat(2)'s. False if `place` is -1. */
 bool file_names_of_place(int place, struct file_names *ret);

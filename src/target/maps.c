@@ -4,12 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "target/file_names.h"
 #include "util/cleanup.h"
-#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 #define DELETED        " (deleted)"
@@ -156,19 +153,16 @@ bool maps_is_file(int place, const struct proc_mapping *mapping)
 {
 	const struct file_name name = file_name_of(mapping);
 	struct file_names names;
-	struct stat st;
 
-	if (open_helper_stat(place, "", &st) < 0)
-		return false;
 	/* Skip the costly names if stat(2)'s numbers match. */
-	return (st.st_ino == name.inode && major(st.st_dev) == name.dev_major &&
-		minor(st.st_dev) == name.dev_minor) ||
-	       (file_names_of_place(place, &names) && file_name_is(&names.listed, &name));
+	return file_names_agree(place, &name) ||
+	       (file_names_check(place, &name, &names) &&
+		file_name_is(&names.listed, &name));
 }
 
 bool maps_same_file(int root_fd, const char *path, const struct proc_mapping *mapping)
 {
-	_cleanup_(closep) int place = place_find(root_fd, path, 0);
+	_cleanup_(closep) int place = place_find_plain(root_fd, path);
 
 	return place >= 0 && maps_is_file(place, mapping);
 }

@@ -31,10 +31,12 @@ struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *
 struct error *maps_settle_names(int root_fd, struct proc_maps *maps)
 	__attribute__((warn_unused_result));
 
-/* Is the file of the O_PATH descriptor `place` the mapped file? */
+/* Is the file of the O_PATH descriptor `place` the mapped file? It is opened only on file
+ * systems where stat(2) cannot answer (file_names_check()). */
 bool maps_is_file(int place, const struct proc_mapping *mapping);
 
-/* Is the file at `path`, below the directory `root_fd`, the mapped file? */
+/* Is the file at `path`, below the directory `root_fd`, the mapped file? No symbolic link
+ * is followed: the kernel reports paths without links. */
 bool maps_same_file(int root_fd, const char *path, const struct proc_mapping *mapping);
 
 #endif

@@ -4,20 +4,26 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "target/debug_file.h"
 #include "target/elf_tables.h"
+#include "target/file_user.h"
+#include "target/living.h"
 #include "target/stand_in.h"
 #include "util/cleanup.h"
 #include "util/file_system.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 static int refuse(int err)
@@ -300,6 +306,81 @@ static bool is_open_maps(const struct open_policy *policy, int fd)
 {
 	return policy->proc && policy->proc->stand_in &&
 	       stand_in_is_maps(policy->proc->stand_in, fd);
+}
+
+/* --- which files are opened -----------------------------------------------------------
+ */
+
+/* Mappings of a process whose numbers in /proc/PID/maps are not stat(2)'s: so many are
+ * compared through map_files. */
+#define RANGES_MAX 16
+
+/* Does this mapping's link lead to the file? */
+static bool is_range_of(const struct proc *proc, const struct proc_mapping *m,
+			const struct stat *st)
+{
+	char name[64];
+	struct stat mapped;
+
+	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, m->start, m->end);
+
+	_cleanup_(closep) int place = living_open(proc->pid, name, O_PATH | O_CLOEXEC);
+
+	return place >= 0 && !open_helper_stat(place, "", &mapped) &&
+	       mapped.st_ino == st->st_ino && mapped.st_dev == st->st_dev;
+}
+
+/* Does the process map the file? On some file systems only the inode numbers are the same
+ * in maps and in stat(2) (target/file_names.h). */
+static bool is_mapped(const struct proc *proc, const struct stat *st)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
+	_cleanup_(error_destroyp) struct error *err = proc_read_maps(proc, &maps);
+	unsigned ranges = 0;
+
+	if (err)
+		return false;
+	vec_foreach (m, &maps.mappings) {
+		if (m->inode != st->st_ino)
+			continue;
+		if (m->dev_major == major(st->st_dev) &&
+		    m->dev_minor == minor(st->st_dev))
+			return true;
+		if (!proc->stand_in && ranges++ < RANGES_MAX && is_range_of(proc, m, st))
+			return true;
+	}
+	return false;
+}
+
+/* An exited process has no user any more: others' files are then those that all may
+ * read. */
+static bool is_targets(const struct proc *proc, int place, const struct stat *st)
+{
+	struct file_user user = {.uid = UINT_MAX, .gid = UINT_MAX};
+
+	if (!proc->stand_in &&
+	    (!file_user_read(proc->pid, &user) || proc_has_exited(proc)))
+		return false;
+	if (is_open_perf_map(place))
+		return st->st_uid == 0 || st->st_uid == user.uid;
+	return file_user_may_read(&user, st) || is_mapped(proc, st);
+}
+
+bool open_policy_may_open(void *arg, const char *path, int place)
+{
+	const struct open_policy *policy = arg;
+	char simple[PATH_MAX + 1];
+	struct stat st;
+
+	if (file_system_is_proc(place) || is_open_maps(policy, place))
+		return true;
+	if (path) {
+		simplify(path, simple);
+		if (is_debug_path(policy, simple))
+			return true;
+	}
+	return policy->proc && !open_helper_stat(place, "", &st) &&
+	       is_targets(policy->proc, place, &st);
 }
 
 /* Remember the first file that is too large. */

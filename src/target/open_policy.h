@@ -11,9 +11,12 @@
  *   on procfs, sysfs, tracefs and other file systems of the kernel;
  * - /dev/null.
  *
- * It may read only these regular files: files of /proc/PID, ELF files, and
- * /tmp/perf-PID.map. ELF files whose symbol tables exceed the limits of
- * target/elf_tables.h are refused.
+ * Below the process's root directory only these regular files are opened: files that the
+ * process maps or could read itself (target/file_user.h), and /tmp/perf-PID.map of root
+ * or of its user.
+ *
+ * Of those it may read ELF files, files of /proc/PID, and /tmp/perf-PID.map. ELF files
+ * whose symbol tables exceed the limits of target/elf_tables.h are refused.
  */
 #ifndef TARGET_OPEN_POLICY_H
 #define TARGET_OPEN_POLICY_H
@@ -32,6 +35,7 @@ struct open_policy {
 
 /* The functions of struct broker_policy; `arg` is the struct open_policy. */
 int open_policy_find(void *arg, int dir, const char *path, bool no_follow);
+bool open_policy_may_open(void *arg, const char *path, int place);
 bool open_policy_may_read(void *arg, int fd);
 
 #endif

@@ -141,7 +141,7 @@ struct error *stand_in_maps(const struct stand_in *self, struct proc_maps *ret)
 
 static int find_file(const struct stand_in *self, const struct proc_mapping *m)
 {
-	int place = place_find(self->root_fd, m->path, 0);
+	int place = place_find_plain(self->root_fd, m->path);
 
 	if (place < 0 || maps_is_file(place, m))
 		return place;

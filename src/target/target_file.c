@@ -54,13 +54,19 @@ static bool is_regular(int place)
 
 /* --- of a mapping ----------------------------------------------------------------- */
 
-/* Find the mapped file by its path; -1: the path does not lead to it. */
-static int find_by_name(const struct proc *proc, const struct proc_mapping *mapping)
+/* Find the mapped file by its path; -1: the path does not lead to it. The kernel reports
+ * paths without symbolic links. If `may_open`, a file whose numbers in stat(2) are not
+ * the mapping's may be opened for a closer look. */
+static int find_by_name(const struct proc *proc, const struct proc_mapping *mapping,
+			bool may_open)
 {
-	int place =
-		mapping->deleted ? -1 : place_find(proc_root_fd(proc), mapping->path, 0);
+	const struct file_name name = file_name_of(mapping);
+	int place = mapping->deleted
+			    ? -1
+			    : place_find_plain(proc_root_fd(proc), mapping->path);
 
-	if (place >= 0 && !maps_is_file(place, mapping)) {
+	if (place >= 0 &&
+	    !(may_open ? maps_is_file(place, mapping) : file_names_agree(place, &name))) {
 		close(place);
 		place = -1;
 	}
@@ -82,6 +88,24 @@ static int find_by_range(const struct proc *proc, const struct proc_mapping *map
 		errno = ENOENT;
 		return -1;
 	}
+	return place;
+}
+
+/* Find the mapped file; -1 with errno set. On overlayfs and FUSE the numbers can differ
+ * though the path leads to the file. map_files tells, and the target cannot choose where
+ * it leads. Without permission for that, the file at the path is opened for the
+ * comparison. */
+static int find_mapped(const struct proc *proc, const struct proc_mapping *mapping)
+{
+	int place = find_by_name(proc, mapping, false), err;
+
+	if (place < 0)
+		place = find_by_range(proc, mapping);
+	if (place >= 0 || (errno != EPERM && errno != EACCES))
+		return place;
+	err = errno;
+	place = find_by_name(proc, mapping, true);
+	errno = err;
 	return place;
 }
 
@@ -115,9 +139,7 @@ struct error *target_file_of_mapping(const struct proc *proc,
 		return error_create(ERROR_NOT_FOUND,
 				    "process %d (%s) has no file mapped at 0x%" PRIx64,
 				    proc->pid, proc->command, mapping->start);
-	place = find_by_name(proc, mapping);
-	if (place < 0)
-		place = find_by_range(proc, mapping);
+	place = find_mapped(proc, mapping);
 	if (place < 0)
 		return explain(proc, mapping, errno);
 	if (!is_regular(place)) {
@@ -165,7 +187,7 @@ struct error *target_file_named(const struct proc *proc, const char *path,
 struct error *target_file_below(int root_fd, const char *path, struct elf_reader *reader,
 				struct target_file **ret)
 {
-	return create_found(place_find(root_fd, path, 0), path, reader, ret);
+	return create_found(place_find_plain(root_fd, path), path, reader, ret);
 }
 
 /* --- what it is ------------------------------------------------------------------- */
@@ -225,4 +247,10 @@ bool target_file_names(const struct target_file *file, struct file_names *ret)
 	_cleanup_(closep) int fd = target_file_open(file);
 
 	return fd >= 0 && file_names_ask(fd, NULL, ret);
+}
+
+bool target_file_is(const struct target_file *file, const struct file_name *name,
+		    struct file_names *ret)
+{
+	return file_names_check(file->place, name, ret);
 }

@@ -33,9 +33,9 @@ struct error *target_file_named(const struct proc *proc, const char *path,
 				struct target_file **ret)
 	__attribute__((warn_unused_result));
 
-/* Open the file at `path` below the directory `root_fd`, whether or not a process maps
- * it. `reader` reads its tables (NULL: the calling process). Errors as for
- * target_file_named(). */
+/* Find the file at `path`, as the kernel reported it, below the directory `root_fd`,
+ * whether or not a process maps it. No symbolic link is followed. `reader` reads its
+ * tables (NULL: the calling process). Errors as for target_file_named(). */
 struct error *target_file_below(int root_fd, const char *path, struct elf_reader *reader,
 				struct target_file **ret)
 	__attribute__((warn_unused_result));
@@ -67,5 +67,10 @@ bool target_file_changed(const struct target_file *file, int64_t *ret_ns);
 /* The device and inode numbers with which the kernel names its mappings. False:
  * unknown. */
 bool target_file_names(const struct target_file *file, struct file_names *ret);
+
+/* Is it the file with this name, and which names has it? The file is not opened before
+ * this is known, unless only that tells (file_names_check()). */
+bool target_file_is(const struct target_file *file, const struct file_name *name,
+		    struct file_names *ret);
 
 #endif

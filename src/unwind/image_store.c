@@ -86,22 +86,19 @@ void image_store_destroy(struct image_store *store)
  * another file by now. Takes ownership of `place`. */
 static int open_same(int place, const struct file_name *name, struct file_names *ret)
 {
-	int fd = regular_file_reopen(place);
+	int fd = file_names_check(place, name, ret) ? regular_file_reopen(place) : -1;
 
 	closep(&place);
-	if (fd >= 0 && (!file_names_ask(fd, name, ret) || !file_names_have(ret, name))) {
-		close(fd);
-		fd = -1;
-	}
 	return fd;
 }
 
 #define ROOT_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* Find a path below a root directory. Takes ownership of `root_fd`. */
+/* Find a path below a root directory. The kernel reports paths without symbolic links.
+ * Takes ownership of `root_fd`. */
 static int find_below(int root_fd, const char *path)
 {
-	int place = root_fd < 0 ? -1 : place_find(root_fd, path, 0);
+	int place = root_fd < 0 ? -1 : place_find_plain(root_fd, path);
 
 	closep(&root_fd);
 	return place;

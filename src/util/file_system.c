@@ -40,5 +40,5 @@ bool file_system_is_of_kernel(int fd)
 	for (size_t i = 0; i < sizeof(kernel_systems) / sizeof(*kernel_systems); i++)
 		if (type == kernel_systems[i])
 			return true;
-	return false;
+	return !type;
 }

@@ -12,7 +12,8 @@ uint64_t file_system_of(int fd);
 bool file_system_is_proc(int fd);
 
 /* Are the file system's files interfaces of the kernel, as in procfs, sysfs and tracefs?
- * Reading such a file may have effects, or show data of another process. */
+ * Reading such a file may have effects, or show data of another process. Also true if the
+ * file system is unknown: it may be one of them. */
 bool file_system_is_of_kernel(int fd);
 
 #endif

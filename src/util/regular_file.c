@@ -38,7 +38,7 @@ static int reopen(int place, bool may_be_proc)
 	}
 	if (file_system_is_of_kernel(place) &&
 	    !(may_be_proc && file_system_is_proc(place))) {
-		errno = EACCES;
+		errno = file_system_of(place) ? EACCES : ETIMEDOUT;
 		return -1;
 	}
 	return open_helper_reopen(place, 0);

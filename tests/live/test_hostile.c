@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "decoy.h"
 #include "large_elf.h"
 #include "live/breakpoints.h"
-#include "live/decoy.h"
 #include "live/files.h"
 #include "live/trace.h"
 
@@ -533,6 +533,37 @@ static void files_that_the_target_may_not_read(void)
 	trap_remove(&trap);
 }
 
+/* The same for a program that has symbols, so that memtrace traces it and reads its
+ * source lines. The program is linked to its debug file by name. */
+static void files_that_the_target_may_not_read_for_lines(void)
+{
+	struct trap trap = trap_make();
+	struct live_process *target, *memtrace;
+	char command[500];
+	struct decoy watched;
+	json_t *report;
+
+	snprintf(command, sizeof(command),
+		 "cd %s && objcopy --strip-debug --remove-section=.note.gnu.build-id "
+		 "--remove-section=.gnu_debuglink %s program && cp secret x.debug && "
+		 "objcopy --add-gnu-debuglink=x.debug program && rm x.debug && "
+		 "chown " NOBODY " program",
+		 trap.folder, DEBUG);
+	REQUIRE(!system(command));
+	REQUIRE(!chmod(trap.secret, 0600) && !symlink(trap.secret, trap.debug));
+	target = trap_start(&trap);
+	watched = decoy_watch(trap.secret);
+	memtrace = memtrace_start(live_pid(target), "");
+	oracle_do(target, "run 10");
+	report = memtrace_stop(memtrace);
+	CHECK(live_int(report, "heap.live_blocks") >= 10);
+	decoy_check(&watched, trap.secret);
+	json_decref(report);
+	oracle_do(target, "release");
+	live_destroy(target);
+	trap_remove(&trap);
+}
+
 /* The same file, readable for the target and without a link, is used. */
 static void a_debug_file_that_the_target_may_read(void)
 {
@@ -756,6 +787,7 @@ int main(void)
 	RUN(no_regular_files);
 	RUN(links_to_files_of_the_kernel);
 	RUN(files_that_the_target_may_not_read);
+	RUN_WITH_RETURN_PROBES(files_that_the_target_may_not_read_for_lines);
 	RUN_WITH_RETURN_PROBES(a_debug_file_that_the_target_may_read);
 	RUN(mappings_that_cannot_be_read);
 	RUN(as_many_mappings_as_there_can_be);

@@ -5,8 +5,8 @@
  * that the target has mapped, or none.
  */
 #include "check.h"
+#include "decoy.h"
 #include "live/breakpoints.h"
-#include "live/decoy.h"
 #include "live/files.h"
 #include "live/trace.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files of mappings that the kernel reported: opened by path, if they are unchanged. */
 #include "check.h"
+#include "decoy.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -104,6 +105,35 @@ static void others(void)
 	told_files_deinit(&files);
 }
 
+/* Another file at the path, also by a link, is not opened. */
+static void others_stay_closed(void)
+{
+	struct told_files files = {.root_fd = -1};
+	struct told_mapping m = {.start = 0x1000, .end = 0x2000};
+	char file[] = "/dev/shm/memtrace-told-XXXXXX", link[64];
+	_cleanup_(closep) int fd = mkstemp(file);
+	struct decoy decoy;
+	struct file_names names;
+
+	snprintf(link, sizeof(link), "%s.link", file);
+	REQUIRE(fd >= 0 && !symlink(file, link) && file_names_of_path(file, &names));
+	usleep(20000);
+	m.time_ns = clock_now_ns();
+	m.name = names.told;
+	decoy = decoy_watch(file);
+	m.path = link;
+	CHECK(!get(&files, &m));
+	m.path = file;
+	m.name.inode++;
+	CHECK(!get(&files, &m));
+	decoy_check(&decoy, file);
+	m.name.inode--;
+	CHECK(get(&files, &m));
+	told_files_deinit(&files);
+	unlink(link);
+	unlink(file);
+}
+
 /* The number of opened files is bounded: the target chooses how many there are. */
 static void no_more_than_are_looked_for(void)
 {
@@ -148,6 +178,7 @@ int main(void)
 	RUN(one_that_is_there);
 	usleep(20000);
 	RUN(others);
+	RUN(others_stay_closed);
 	RUN(no_more_than_are_looked_for);
 	RUN(one_without_a_build_id);
 	unlink(path);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The allocators that are found in real processes and in generated files. */
 #include "check.h"
+#include "decoy.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -696,6 +700,53 @@ static void many_files_of_one_name(void)
 	child_end(&child);
 }
 
+/* --- a file that the target may not read ----------------------------------------------
+ */
+
+#define TARGET 12345 /* user and group */
+
+/* Get an overlay as root directory, with a file of root. Its names are only known once it
+ * has been opened. */
+static void enter_overlay(void *folder)
+{
+	REQUIRE(!unshare(CLONE_NEWNS) &&
+		!mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	REQUIRE(!mount("ovl", folder, "tmpfs", 0, "mode=0755") && !chdir(folder));
+	REQUIRE(!system("mkdir low up work merged && echo x > low/secret && "
+			"chmod 0600 low/secret"));
+	REQUIRE(!mount("overlay", "merged", "overlay", 0,
+		       "lowerdir=low,upperdir=up,workdir=work"));
+	REQUIRE(!symlink("/secret", "merged/library") && !chroot("merged") &&
+		!chdir("/"));
+	REQUIRE(!setresgid(TARGET, TARGET, TARGET) && !setresuid(TARGET, TARGET, TARGET));
+}
+
+/* --lib names a path at which the target has a link. */
+static void a_file_of_root(void)
+{
+	char *folder = child_tmpdir(), path[64];
+	struct allocators found = {0};
+	struct decoy decoy;
+	struct child child;
+
+	if (geteuid()) {
+		rmdir(folder);
+		return;
+	}
+	child = child_fork(enter_overlay, folder);
+	snprintf(path, sizeof(path), "/proc/%d/root/secret", child.pid);
+	decoy = decoy_watch(path);
+
+	_cleanup_(error_destroyp) struct error *err = find(&child, "/library", &found);
+
+	CHECK(err);
+	CHECK(!found.list.len);
+	decoy_check(&decoy, path);
+	child_end(&child);
+	allocators_deinit(&found);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	RUN(function_table);
@@ -713,5 +764,6 @@ int main(void)
 	RUN(nothing_is_mapped);
 	RUN(files_that_are_known);
 	RUN(many_files_of_one_name);
+	RUN(a_file_of_root);
 	return check_done();
 }

@@ -3,6 +3,7 @@
  * process: on the file system of the tests and on overlays. Also whether two names belong
  * to one file. */
 #include "check.h"
+#include "decoy.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -125,6 +126,31 @@ static void own_program(void)
 	check_names(path);
 }
 
+/* Another file is not opened to learn its names. */
+static void others_stay_closed(void)
+{
+	char path[] = "/dev/shm/memtrace-names-XXXXXX";
+	int fd = mkstemp(path), place = open(path, O_PATH | O_CLOEXEC);
+	struct file_names names, checked;
+	struct file_name other;
+	struct decoy decoy;
+
+	REQUIRE(fd >= 0 && place >= 0 && file_names_of_place(place, &names));
+	decoy = decoy_watch(path);
+	other = names.listed;
+	CHECK(file_names_check(place, &other, &checked));
+	CHECK(file_name_is(&checked.told, &names.told));
+	CHECK(file_names_agree(place, &other));
+	other.inode++;
+	CHECK(!file_names_check(place, &other, &checked));
+	CHECK(!file_names_agree(place, &other));
+	CHECK(!file_names_check(-1, &other, &checked));
+	decoy_check(&decoy, path);
+	close(place);
+	close(fd);
+	unlink(path);
+}
+
 static void no_files(void)
 {
 	const struct file_name none = {0};
@@ -218,6 +244,7 @@ int main(void)
 
 	mapped = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	RUN(own_program);
+	RUN(others_stay_closed);
 	RUN(no_files);
 	if (!has_overlays())
 		lacking = "the kernel has no overlayfs";

@@ -4,10 +4,12 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,6 +177,109 @@ static void reads_elf_files_alone(void)
 	CHECK(!may_read("/dev/null"));
 }
 
+/* --- what is opened at all ---------------------------------------------------------- */
+
+#define TARGET 12345 /* user and group of the target */
+#define OTHER  12346 /* its supplementary group, and another user */
+
+/* May the target's files be opened? `path` is what the child asked for. */
+static bool may_open(const char *path)
+{
+	_cleanup_(closep) int place = open_policy_find(&policy, -1, path, false);
+
+	return place >= 0 && open_policy_may_open(&policy, path, place);
+}
+
+static bool may_open_with(const char *path, mode_t mode, unsigned uid, unsigned gid)
+{
+	REQUIRE(!chown(path, uid, gid) && !chmod(path, mode));
+	return may_open(path);
+}
+
+static void become_user(void *arg)
+{
+	const gid_t other = OTHER;
+	int fd = open(arg, O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(!setgroups(1, &other));
+	REQUIRE(fd >= 0 && !setresgid(TARGET, TARGET, TARGET) &&
+		!setresuid(TARGET, TARGET, TARGET));
+	REQUIRE(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) !=
+		MAP_FAILED);
+}
+
+/* A target without privileges, and files of which it may read some. */
+static void opens_what_the_target_may_read(void)
+{
+	char dir[] = "/tmp/memtrace-policy-XXXXXX", file[64], mapped[64], debug[64];
+	const char *const dirs[] = {debug, NULL};
+	const struct open_policy kept = policy;
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	int kept_pid = pid;
+	struct child child;
+
+	if (geteuid())
+		return;
+	REQUIRE(mkdtemp(dir) && !chmod(dir, 0755));
+	snprintf(file, sizeof(file), "%s/file", dir);
+	snprintf(mapped, sizeof(mapped), "%s/mapped", dir);
+	snprintf(debug, sizeof(debug), "%s/", dir);
+	close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	close(open(mapped, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	child = child_fork(become_user, mapped);
+	pid = child.pid;
+	REQUIRE(!proc_open(pid, &proc));
+	policy.proc = proc;
+
+	CHECK(may_open_with(file, 0644, 0, 0));
+	CHECK(!may_open_with(file, 0600, 0, 0));
+	CHECK(may_open_with(file, 0600, TARGET, 0));
+	CHECK(!may_open_with(file, 0044, TARGET, 0));
+	CHECK(may_open_with(file, 0640, 0, TARGET));
+	CHECK(may_open_with(file, 0640, 0, OTHER));
+	CHECK(!may_open_with(file, 0604, 0, OTHER));
+	CHECK(!may_open_with(file, 0600, OTHER, 0));
+	/* A mapped file, whoever may read it. */
+	CHECK(may_open(mapped));
+	/* Files of its /proc/PID, and debug files of the machine. */
+	snprintf(mapped, sizeof(mapped), "/proc/%d/maps", pid);
+	CHECK(may_open(mapped));
+	policy.debug_dirs = dirs;
+	CHECK(may_open_with(file, 0600, 0, 0));
+	/* Not from a directory that the child has open. */
+	{
+		_cleanup_(closep) int place = open(file, O_PATH | O_CLOEXEC);
+
+		CHECK(!open_policy_may_open(&policy, NULL, place));
+		policy.proc = NULL;
+		CHECK(!open_policy_may_open(&policy, NULL, place));
+	}
+	policy = kept;
+	pid = kept_pid;
+	child_end(&child);
+	snprintf(mapped, sizeof(mapped), "%s/mapped", dir);
+	unlink(file);
+	unlink(mapped);
+	rmdir(dir);
+}
+
+/* Nobody but root and the target's user may have made the perf map. */
+static void opens_perf_maps_of_the_target(void)
+{
+	char path[64];
+	_cleanup_(closep) int fd = -1;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	REQUIRE(fd >= 0);
+	CHECK(open_policy_may_open(&policy, NULL, fd));
+	if (!geteuid()) {
+		REQUIRE(!fchown(fd, OTHER, OTHER) && !fchmod(fd, 0644));
+		CHECK(!open_policy_may_open(&policy, NULL, fd));
+	}
+	unlink(path);
+}
+
 /* symbol/perf_map.c requests such a file by a descriptor of its directory. */
 static void keeps_perf_maps_from_paths(void)
 {
@@ -204,6 +309,10 @@ static void keeps_what_has_exited(void)
 
 /* --- stand-ins for processes that are gone ---------------------------------------- */
 
+/* Like the kernel's, these paths lead through no link. */
+#define LS  "/usr/bin/ls"
+#define CAT "/usr/bin/cat"
+
 static struct proc_mapping mapping_of(const char *path, uint64_t start)
 {
 	struct proc_mapping m = {
@@ -221,8 +330,7 @@ static struct proc_mapping mapping_of(const char *path, uint64_t start)
  * file. */
 static struct proc *make_stand_in(int number)
 {
-	struct proc_mapping listed[] = {mapping_of("/bin/ls", 0x1000),
-					mapping_of("/bin/cat", 0x9000)};
+	struct proc_mapping listed[] = {mapping_of(LS, 0x1000), mapping_of(CAT, 0x9000)};
 	struct proc_maps maps = {.mappings = {listed, 2, 2}};
 	_cleanup_(closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct proc *ret;
@@ -248,13 +356,16 @@ static void gives_what_stands_for_one_that_is_gone(void)
 	CHECK(!proc_has_exited(gone));
 	CHECK(finds_own("/proc/%d/exe"));
 	CHECK(finds_own("/proc/%d/map_files/9000-a000"));
-	CHECK(finds_own("/proc/%d/root/bin/cat"));
-	CHECK(finds("/bin/cat"));
+	CHECK(finds_own("/proc/%d/root" CAT));
+	CHECK(finds(CAT));
 	CHECK(finds("/etc/passwd"));
+	/* Its user is unknown now. */
+	CHECK(may_open(CAT) && may_open("/etc/passwd"));
+	CHECK(!may_open("/etc/shadow"));
 	/* Another file than the mapped one. */
 	CHECK(!finds_own("/proc/%d/map_files/1000-2000"));
-	CHECK(!finds_own("/proc/%d/root/bin/ls"));
-	CHECK(!finds("/bin/ls"));
+	CHECK(!finds_own("/proc/%d/root" LS));
+	CHECK(!finds(LS));
 	CHECK(!finds_own("/proc/%d/map_files/9000-b000"));
 	CHECK(!finds_own("/proc/%d/map_files/9000-a000x"));
 	CHECK(!finds_own("/proc/%d/map_files/../mem"));
@@ -275,7 +386,7 @@ static void gives_what_stands_for_one_that_is_gone(void)
 	memset(text, 0, sizeof(text));
 	REQUIRE(read(fd, text, sizeof(text) - 1) > 0);
 	REQUIRE(!proc_read_maps(gone, &maps));
-	snprintf(want, sizeof(want), "9000-a000 r-xp 00000000 %02x:%02x %llu /bin/cat\n",
+	snprintf(want, sizeof(want), "9000-a000 r-xp 00000000 %02x:%02x %llu " CAT "\n",
 		 maps.mappings.data[1].dev_major, maps.mappings.data[1].dev_minor,
 		 (unsigned long long)maps.mappings.data[1].inode);
 	CHECK(strstr(text, want));
@@ -306,6 +417,8 @@ int main(void)
 	RUN(keeps_them_from_directories);
 	RUN(reads_elf_files_alone);
 	RUN(keeps_perf_maps_from_paths);
+	RUN(opens_what_the_target_may_read);
+	RUN(opens_perf_maps_of_the_target);
 	RUN(gives_what_stands_for_one_that_is_gone);
 	RUN(keeps_what_has_exited);
 	child_end(&child);

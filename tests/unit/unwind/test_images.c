@@ -2,6 +2,7 @@
 /* The images of a real process over time: found while libraries are loaded and unloaded,
  * after its end, and in its child. */
 #include "check.h"
+#include "decoy.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -11,6 +12,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -559,11 +562,46 @@ static void gone(void)
 	stop(&c);
 }
 
+/* A file that is not the mapped one is not opened, to which a path or a link leads. */
+static void others_stay_closed(void)
+{
+	char path[] = "/dev/shm/memtrace-image-XXXXXX", link[64];
+	int fd = mkstemp(path);
+	struct image_store *store = NULL;
+	struct proc_mapping m = {.start = 0x1000, .end = 0x2000, .path = path};
+	struct decoy decoy;
+	struct stat st;
+
+	snprintf(link, sizeof(link), "%s.link", path);
+	REQUIRE(fd >= 0 && !fstat(fd, &st) && !symlink(path, link));
+	REQUIRE(!image_store_create(NULL, NULL, &store));
+	m.dev_major = major(st.st_dev);
+	m.dev_minor = minor(st.st_dev);
+	decoy = decoy_watch(path);
+	m.inode = st.st_ino + 1;
+	CHECK(!image_store_get(store, getpid(), &m));
+	m.path = link;
+	m.inode = st.st_ino;
+	CHECK(!image_store_get(store, getpid(), &m));
+	decoy_check(&decoy, path);
+	/* The file itself is opened, and is no ELF file. */
+	decoy = decoy_watch(path);
+	m.path = path;
+	CHECK(!image_store_get(store, getpid(), &m));
+	CHECK(read(decoy.watch, (char[4096]){0}, 4096) > 0);
+	close(decoy.watch);
+	image_store_destroy(store);
+	unlink(link);
+	unlink(path);
+	close(fd);
+}
+
 int main(void)
 {
 	RUN(functions);
 	RUN(vdso);
 	RUN(libraries);
+	RUN(others_stay_closed);
 	RUN(odd_code);
 	RUN(overlaps);
 	RUN(back_again);

@@ -4,12 +4,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "util/regular_file.h"
+
+/* Instead of the C library's. */
+static bool is_system_unknown;
+
+int fstatfs(int fd, struct statfs *ret)
+{
+	if (is_system_unknown) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return (int)syscall(SYS_fstatfs, fd, ret);
+}
 
 static char dir[] = "/tmp/regular_file_XXXXXX";
 
@@ -81,12 +96,35 @@ static void files_of_the_kernel_are_not(void)
 	}
 }
 
+/* A file system that does not say which one it is may be one of the kernel. */
+static void files_of_unknown_systems_are_not(void)
+{
+	char path[64];
+	int place, fd;
+
+	in_dir("file", path);
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	place = open(path, O_PATH | O_CLOEXEC);
+	REQUIRE(place >= 0);
+	is_system_unknown = true;
+	errno = 0;
+	CHECK_INT(regular_file_reopen(place), -1);
+	CHECK_INT(errno, ETIMEDOUT);
+	is_system_unknown = false;
+	fd = regular_file_reopen(place);
+	CHECK(fd >= 0);
+	close(fd);
+	close(place);
+	unlink(path);
+}
+
 int main(void)
 {
 	REQUIRE(mkdtemp(dir));
 	RUN(regular_files_are_opened);
 	RUN(nothing_else_is);
 	RUN(files_of_the_kernel_are_not);
+	RUN(files_of_unknown_systems_are_not);
 	rmdir(dir);
 	return check_done();
 }
