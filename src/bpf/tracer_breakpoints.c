@@ -2,6 +2,7 @@
 /* Records where this tracer's probes have put breakpoints into memory. */
 #include <string.h>
 
+#include "bpf/attach_wide.h"
 #include "bpf/tracer_state.h"
 #include "target/living.h"
 #include "util/cleanup.h"
@@ -85,6 +86,8 @@ struct error *tracer_attach_probes(struct tracer *t, int pid,
 	if (!err && returning && !tracer_has_return_probes(t, pid) &&
 	    !vec_push(&t->returning, pid))
 		err = error_no_memory();
+	if (!err && !pid)
+		err = attach_wide_check(attachment, probes, count);
 	if (!err)
 		err = attachment->ops->attach(attachment, pid, probes, count,
 					      t->features.cookies);

@@ -63,6 +63,7 @@ struct found_file {
 	struct file_names names;
 	VEC(struct alike) alike;
 	struct other_runs runs;
+	uint64_t begin_ns; /* of the search for them, CLOCK_MONOTONIC */
 };
 
 struct reason {
@@ -437,8 +438,10 @@ static bool find_runs(struct other_code *others, struct found_file *file,
 			   .path = path,
 			   .begin_ns = clock_now_ns(),
 			   .pagemap = -1};
-	bool ok = find_all(&s);
+	bool ok;
 
+	file->begin_ns = s.begin_ns;
+	ok = find_all(&s);
 	closep(&s.pagemap);
 	others->spent_ns += clock_now_ns() - s.begin_ns;
 	return ok;
@@ -477,6 +480,24 @@ struct error *other_code_find(struct other_code *others, const struct file_names
 		return error_no_memory();
 	}
 	found->names = *file;
+	*ret = &found->runs;
+	if (find_runs(others, found, path))
+		return NULL;
+	/* What was found is not all. */
+	forget(others);
+	return error_no_memory();
+}
+
+struct error *other_code_find_anew(struct other_code *others,
+				   const struct file_names *file, const char *path,
+				   uint64_t since_ns, const struct other_runs **ret)
+{
+	struct found_file *found = known_file(others, file);
+
+	/* Mappings that are too old are read again, and then the file is unknown. */
+	if (!found || found->begin_ns >= since_ns || clock_now_ns() > others->end_ns)
+		return other_code_find(others, file, path, ret);
+	found->runs.list.len = 0;
 	*ret = &found->runs;
 	if (find_runs(others, found, path))
 		return NULL;

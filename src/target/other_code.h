@@ -46,6 +46,14 @@ struct error *other_code_find(struct other_code *others, const struct file_names
 			      const char *path, const struct other_runs **ret)
 	__attribute__((warn_unused_result));
 
+/* Like other_code_find(), but look at the pages of the file again if that was before
+ * `since_ns` (CLOCK_MONOTONIC): they may have been written to. The processes that map it
+ * are those of the last search, if that is recent enough for other_code_find(). */
+struct error *other_code_find_anew(struct other_code *others,
+				   const struct file_names *file, const char *path,
+				   uint64_t since_ns, const struct other_runs **ret)
+	__attribute__((warn_unused_result));
+
 /* The memory of this run cannot be read, or the run is unread. Count its process and
  * return true, unless it has exited or does not map the code any more. */
 bool other_code_is_unread(struct other_code *others, const struct other_run *run);

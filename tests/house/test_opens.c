@@ -15,7 +15,7 @@ static const struct opener {
 } openers[] = {
 	{"bpf/attach_hold.c", 1, "/proc/self/fd/N of a file that is held"},
 	{"bpf/attach_perf.c", 1, "/sys"},
-	{"bpf/attach_wide.c", 2, "/proc/self/fd/N of a file that is held"},
+	{"bpf/attach_wide.c", 3, "/proc/self/fd/N of a file that is held"},
 	{"bpf/cache.c", 12, "its own directory, which the user may name"},
 	{"bpf/code.c", 1, "libraries that libbcc was made of"},
 	{"bpf/compiler_child.c", 2, "libbcc by its name, /"},

@@ -4,11 +4,13 @@
  * breakpoint comes to a wrong place, neither in them nor in others with the same file.
  */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "live/breakpoints.h"
+#include "live/files.h"
 #include "live/trace.h"
 
 #define TIMEOUT_S 30
@@ -228,6 +230,68 @@ static void code_changed_elsewhere(void)
 	live_destroy(other);
 }
 
+/* --- after the plan -------------------------------------------------------------------
+ */
+
+/* Stop the children that compile, once there are some. */
+static bool stop_compilers(struct live_process *memtrace, int sig)
+{
+	int pid = (int)live_pid(memtrace), child, size;
+	char *children = files_read("/proc/%d/task/%d/children", pid, pid);
+	bool found = false;
+
+	for (const char *at = children; sscanf(at, "%d%n", &child, &size) == 1;
+	     at += size) {
+		char *name = files_read("/proc/%d/comm", child);
+
+		if (!strncmp(name, "memtrace-compil", 15))
+			found = !kill(child, sig);
+		free(name);
+	}
+	free(children);
+	return found;
+}
+
+/* A process changes its code while memtrace compiles, after it has compared the code. How
+ * long the comparison takes is not known. */
+static void code_changed_after_the_plan(void)
+{
+	struct live_process *other = target_start(FORGED_USDT_BINARY);
+	double until_s = live_now_s() + TIMEOUT_S;
+	char why[160];
+	bool is_planned = false;
+
+	for (double wait_s = 0.5; !is_planned && wait_s < 10; wait_s *= 3) {
+		struct live_process *changed = target_start(FORGED_USDT_BINARY);
+		struct live_process *memtrace = memtrace_start_plain(
+			live_pid(other), "--no-cache " FORKS_OF_LIBRARY);
+
+		while (!stop_compilers(memtrace, SIGSTOP) && live_now_s() < until_s)
+			live_sleep(0.005);
+		live_sleep(wait_s);
+		CHECK_INT(breakpoints_count(live_pid(other)), 0);
+		oracle_do(changed, "change");
+		CHECK(stop_compilers(memtrace, SIGCONT));
+		snprintf(why, sizeof(why),
+			 "its code in the memory of process %d differs from the file",
+			 live_pid(changed));
+		CHECK(live_wait_stderr(memtrace, why, TIMEOUT_S));
+		/* The comparison of the plan leaves out single functions. */
+		is_planned = !strstr(live_stderr(memtrace), "cannot be traced: its code");
+		if (is_planned) {
+			strcat(why, " now");
+			CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+			CHECK_CONTAINS(live_stderr(memtrace), why);
+		}
+		live_destroy(memtrace);
+		check_unharmed(changed, 2);
+		check_unharmed(other, 1);
+		live_destroy(changed);
+	}
+	CHECK(is_planned);
+	live_destroy(other);
+}
+
 /* What a process can cost is bounded. Code that was not compared is not probed in all
  * processes, but in a single one. */
 static void a_process_that_is_left_out(void)
@@ -345,6 +409,7 @@ int main(void)
 	RUN(changed_code);
 	RUN(code_changed_elsewhere);
 	RUN(a_process_that_is_left_out);
+	RUN_WITH_RETURN_PROBES(code_changed_after_the_plan);
 	/* Without sites inside, own_realloc() has a return probe. */
 	RUN_WITH_RETURN_PROBES(library_changed_elsewhere);
 	CHECK(probes_gone(probes_before));

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "util/clock.h"
 
 #define PAGES 4
 
@@ -96,6 +97,30 @@ static void only_changed_pages_are_found(void)
 	other_code_destroy(others);
 	close(file.fd);
 	close(none.fd);
+}
+
+/* Pages that were written to after the last search. */
+static void pages_are_searched_again(void)
+{
+	struct file file;
+	struct other_code *others = other_code_create();
+	const struct other_runs *runs = NULL;
+	uint64_t first_ns = clock_now_ns(), now_ns;
+	unsigned char *code;
+
+	file_init(&file);
+	code = map(&file, MAP_PRIVATE);
+	CHECK_INT(find(others, &file)->list.len, 0);
+	change(&file, code, 1);
+	CHECK(!other_code_find_anew(others, &file.names, file.path, first_ns, &runs));
+	CHECK_INT(runs->list.len, 0);
+	now_ns = clock_now_ns();
+	CHECK(!other_code_find_anew(others, &file.names, file.path, now_ns, &runs));
+	REQUIRE(runs->list.len == 1);
+	CHECK_INT(runs->list.data[0].file_offset, file.page);
+	CHECK(find(others, &file) == runs);
+	other_code_destroy(others);
+	close(file.fd);
 }
 
 static void other_processes_are_found(void)
@@ -293,6 +318,7 @@ static void reasons_name_the_process(void)
 int main(void)
 {
 	RUN(only_changed_pages_are_found);
+	RUN(pages_are_searched_again);
 	RUN(other_processes_are_found);
 	RUN(mappings_can_be_added);
 	if (!geteuid() && !system("grep -qw overlay /proc/filesystems"))
