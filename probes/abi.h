@@ -39,8 +39,8 @@ enum abi_run_value {
  *   [32:47]  distance of the return address above the stack pointer, bytes, signed
  *   [48:63]  number of the site
  *
- * A register without an argument is ABI_ARG_NONE. target/allocator.h documents the
- * effects. enum insn_register (plan/decode.h) numbers the registers.
+ * A register without an argument is ABI_ARG_NONE. allocator/allocator.h documents the
+ * effects. enum insn_register (code/decode.h) numbers the registers.
  */
 #define ABI_EFFECT_ALLOC      1
 #define ABI_EFFECT_ALLOC_OUT  2
@@ -50,8 +50,8 @@ enum abi_run_value {
 #define ABI_EFFECT_UNMAP      6
 #define ABI_EFFECT_REMAP      7
 #define ABI_EFFECT_RESIZE     8
-#define ABI_EFFECT_ALLOC_TOLD 9 /* USDT probes: ABI_TOLD below has the arguments */
-#define ABI_EFFECT_FREE_TOLD  10
+#define ABI_EFFECT_ALLOC_USDT 9 /* USDT probes: ABI_USDT below has the arguments */
+#define ABI_EFFECT_FREE_USDT  10
 #define ABI_EFFECT_RESULT     11 /* sites inside functions: ABI_RESULT below */
 #define ABI_EFFECT_WHOLE      12
 #define ABI_EFFECT_CHECK      13 /* see ABI_CHECK below */
@@ -163,8 +163,8 @@ struct abi_site_at {
 _Static_assert(sizeof(struct abi_site_at) == 24, "no holes");
 
 /*
- * Sites inside functions are checked (bpf/checks.h): each `ret` of a function has a probe
- * while its first calls are compared. The meaning of such a probe:
+ * Sites inside functions are checked (attach/checks.h): each `ret` of a function has a
+ * probe while its first calls are compared. The meaning of such a probe:
  *
  *   [0:3]    ABI_EFFECT_CHECK
  *   [4:19], [29], [47]  as for ABI_EFFECT_RESULT
@@ -230,19 +230,19 @@ struct abi_check_site {
 		 : (site))
 
 /*
- * The arguments of a USDT probe (target/usdt_args.h), one record for each site number. A
- * register is the byte offset of its member in struct pt_regs. ABI_TOLD_VALUE: the
- * argument is value + base + (index << index_shift). ABI_TOLD_MEMORY: the argument is in
+ * The arguments of a USDT probe (elf/usdt_args.h), one record for each site number. A
+ * register is the byte offset of its member in struct pt_regs. ABI_USDT_VALUE: the
+ * argument is value + base + (index << index_shift). ABI_USDT_MEMORY: the argument is in
  * memory at that address. Only its lowest `size_bytes` count; they are sign-extended if
  * `is_signed`.
  */
-#define ABI_TOLD_NOTHING     0 /* the probe has no such argument: 0 */
-#define ABI_TOLD_VALUE       1
-#define ABI_TOLD_MEMORY      2
-#define ABI_TOLD_NO_REGISTER 0xff
-#define ABI_TOLD_ARGS        3
+#define ABI_USDT_NOTHING     0 /* the probe has no such argument: 0 */
+#define ABI_USDT_VALUE       1
+#define ABI_USDT_MEMORY      2
+#define ABI_USDT_NO_REGISTER 0xff
+#define ABI_USDT_ARGS        3
 
-struct abi_told_arg {
+struct abi_usdt_arg {
 	uint64_t value;
 	uint8_t kind, base, index, index_shift;
 	uint8_t size_bytes; /* 1, 2, 4 or 8 */
@@ -250,10 +250,10 @@ struct abi_told_arg {
 	uint16_t reserved;
 };
 
-struct abi_told {
-	struct abi_told_arg arg[ABI_TOLD_ARGS];
+struct abi_usdt {
+	struct abi_usdt_arg arg[ABI_USDT_ARGS];
 };
-_Static_assert(sizeof(struct abi_told) == 48, "no holes");
+_Static_assert(sizeof(struct abi_usdt) == 48, "no holes");
 
 /* --- control ---------------------------------------------------------------------- */
 
@@ -330,7 +330,7 @@ struct abi_process {
 	 * code_known is the value up to which memtrace has removed the rules that no
 	 * longer hold. No rule is used while the two differ. Changes that the kernel
 	 * reports as well, such as those by the dynamic linker, are counted from bit 32
-	 * on (ABI_CODE_TOLD). */
+	 * on (ABI_CODE_USDT). */
 	uint64_t code_changes, code_known;
 	uint64_t code_pages; /* executable pages when the probes last looked */
 	uint64_t looked_at;  /* jiffies when the probes last looked */
@@ -349,7 +349,7 @@ struct abi_process {
 };
 _Static_assert(sizeof(struct abi_process) == 368, "no holes");
 
-#define ABI_CODE_TOLD (1ull << 32)
+#define ABI_CODE_USDT (1ull << 32)
 
 /*
  * A family is a process with the children that it forked, and their children, as long as
@@ -458,8 +458,8 @@ struct abi_counters {
 
 /*
  * With --kernel a class of allocations takes the place of a process. It is the slot in
- * the keys of blocks, and both the slot and the allocator in stacks. bpf/kernel_points.h
- * describes the classes.
+ * the keys of blocks, and both the slot and the allocator in stacks.
+ * kernel_heap/kernel_points.h describes the classes.
  */
 enum abi_kernel_class {
 	ABI_KERNEL_SLAB,

@@ -396,7 +396,7 @@ struct abi_miss_room {
 /*
  * The number of a room's n-th walk where no shared counter gives the numbers
  * (probes/miss.c). The rooms take turns at runs of ABI_MISS_NUMBERS numbers; memtrace
- * stores as many numbers together (bpf/aliases.h).
+ * stores as many numbers together (unwind_miss/aliases.h).
  */
 #define ABI_MISS_NUMBERS 1024
 #define ABI_MISS_NUMBER(n, room, rooms)                                                  \

@@ -71,8 +71,8 @@ ALWAYS_INLINE u64 claim_key(const void *word)
 {
 	u64 at = (u64)word, from = (u64)control_get();
 
-	opaque(at);
-	opaque(from);
+	barrier_var(at);
+	barrier_var(from);
 	return at - from;
 }
 

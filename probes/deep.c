@@ -61,7 +61,7 @@ ALWAYS_INLINE void walk_close_gap(struct walk *w, u64 *pcs, u64 leading)
 	if (missed || w->end == ABI_END_COMPLETE || w->end == ABI_END_NO_FRAME) {
 		u64 newest = w->depth - WALK_LEAF - missed;
 
-		newest = forget(&w->words[2], newest) & (2 * ABI_ROOT_FRAMES_MAX - 1);
+		newest = launder(&w->words[2], newest) & (2 * ABI_ROOT_FRAMES_MAX - 1);
 		bpf_probe_read_kernel(turn + WALK_ROOT, WALK_ROOT * 8, &pcs[WALK_LEAF]);
 		bpf_probe_read_kernel(&pcs[WALK_LEAF], WALK_ROOT * 8, turn + newest);
 		w->depth = WALK_DEPTH;
@@ -69,8 +69,8 @@ ALWAYS_INLINE void walk_close_gap(struct walk *w, u64 *pcs, u64 leading)
 	} else {
 		w->depth = WALK_LEAF;
 	}
-	w->depth = forget(&w->words[2], w->depth);
-	w->end = forget(&w->words[2], w->end);
+	w->depth = launder(&w->words[2], w->depth);
+	w->end = launder(&w->words[2], w->end);
 }
 
 /* Hash only the frames that are kept; the walk has hashed all frames. `w->depth` includes
@@ -82,7 +82,7 @@ ALWAYS_INLINE void walk_hash_again(struct walk *w, const struct abi_scratch *s,
 		return;
 	abi_stack_hash_begin(&w->h, s->family, allocator);
 
-	u64 depth = forget(&w->words[2], w->depth);
+	u64 depth = launder(&w->words[2], w->depth);
 
 	LOOP (i, 0, STACK_DEPTH, &w->words[1]) {
 		if (i >= depth)

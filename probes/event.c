@@ -58,7 +58,7 @@ ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s
 #ifdef KERNEL_FRAMES
 	/* Otherwise the bounds of `frames` would show where the loop ended, and the
 	 * verifier would distinguish all later states by them. */
-	u64 known = forget(&w->words[2], frames);
+	u64 known = launder(&w->words[2], frames);
 
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < KERNEL_FRAMES; i++) {
@@ -66,7 +66,7 @@ ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s
 
 		/* Hidden from the compiler, which would count down to 0 instead.
 		 * Verifiers of older kernels (6.1) do not see where such a loop ends. */
-		opaque(end);
+		barrier_var(end);
 		if (i >= end)
 			break;
 		abi_stack_hash_step(&w->h, s->pc[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The programs at the entry of an allocation function, at the entry of free, and at their
  * returns. Only the programs that this run needs are compiled in (WITH_ON_...,
- * bpf/source.c). The result of an entry program matters only in a session (on_session()):
+ * compile/source.c). The result of an entry program matters only in a session (on_session()):
  * 1 means that the return of the call is not needed. */
 
 /* The address of the return address, at an entry. */
@@ -25,7 +25,7 @@ ALWAYS_INLINE u64 asked_size(struct pt_regs *ctx, u32 site, u32 effect)
 	u64 limit = ~0ull / n;
 
 	/* Hidden from the compiler, which would use a 128-bit multiplication. */
-	opaque(limit);
+	barrier_var(limit);
 	/* An overflow makes the call fail; it must not look like a size of 0. */
 	return size > limit ? ~0ull : n * size;
 }
@@ -61,7 +61,7 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 
 	skips = skips && (site & ABI_SITE_UNRECORDED || !wanted(size));
 	/* Otherwise the verifier would check the rest once for each way to get here. */
-	opaque(skips);
+	barrier_var(skips);
 	/* Calls that are not recorded have a pending record, too: otherwise a function
 	 * that they call would count as a call of its own. */
 	struct abi_pending *p = pending_begin(t, sp, ABI_SITE_NUMBER(meaning));

@@ -3,7 +3,7 @@
  * Allocations of the kernel itself (--kernel), from its tracepoints. The programs run in
  * any context, also in interrupts. The kernel skips a program that would run within
  * itself on a processor, and counts it as missed (bpf_prog_info). Nothing here allocates.
- * bpf/source.c generates a program for each tracepoint.
+ * compile/source.c generates a program for each tracepoint.
  */
 
 /* A number in the context of a program. */
@@ -42,13 +42,13 @@ ALWAYS_INLINE u64 kernel_is_in(u64 pc, u64 start, u64 bytes)
 {
 	u64 at = pc - 1 - start, outside = at - bytes;
 
-	opaque(at);
-	opaque(outside);
+	barrier_var(at);
+	barrier_var(outside);
 	return (~at & outside) >> 63;
 }
 
 /*
- * What a stack contains: functions of the kernel, by the ranges that bpf/source.c
+ * What a stack contains: functions of the kernel, by the ranges that compile/source.c
  * generates. Without ranges (addresses are hidden) nothing is found.
  */
 #define KERNEL_BY_SLAB      1
@@ -137,7 +137,7 @@ ALWAYS_INLINE int kernel_is_wanted(u64 tgid, u64 size_bytes)
 }
 
 /* The tracepoints missed the free of this address: remove its block. */
-ALWAYS_INLINE void kernel_forget(struct abi_control *ctl, u64 key)
+ALWAYS_INLINE void kernel_remove(struct abi_control *ctl, u64 key)
 {
 	struct abi_block stale = {};
 
@@ -165,7 +165,7 @@ ALWAYS_INLINE int kernel_allocated(void *ctx, u32 class, u64 address, u64 key,
 		return 0;
 	if (!kernel_is_wanted(thread >> 32, size_bytes)) {
 		if (!KERNEL_NO_ADDRESS(address))
-			kernel_forget(ctl, key);
+			kernel_remove(ctl, key);
 		return 0;
 	}
 	if (KERNEL_NO_ADDRESS(address)) {
@@ -174,7 +174,7 @@ ALWAYS_INLINE int kernel_allocated(void *ctx, u32 class, u64 address, u64 key,
 	}
 	block.stack = kernel_stack(&t, ctx, class, &elsewhere);
 	if (elsewhere) {
-		kernel_forget(ctl, key);
+		kernel_remove(ctl, key);
 		return 0;
 	}
 	block.thread = ABI_THREAD((u32)thread, ticks);

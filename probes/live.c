@@ -138,8 +138,8 @@ ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *diff
 		u64 taken = -b->key[i], difference = -(b->key[i] ^ word);
 
 		/* Hidden from the compiler, which would compare and branch. */
-		opaque(taken);
-		opaque(difference);
+		barrier_var(taken);
+		barrier_var(difference);
 		load += taken >> 63;
 		*differs &= difference;
 	}

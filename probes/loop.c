@@ -32,7 +32,7 @@
 		goes_on;                                                                 \
 	})
 
-#define ROUND(at, value) forget((at), (value))
+#define ROUND(at, value) launder((at), (value))
 
 #else
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The BPF maps, sized by constants that bpf/source.c defines, and helpers for all
+ * The BPF maps, sized by constants that compile/source.c defines, and helpers for all
  * programs. Arrays are mmapable, so that memtrace reads them without a system call for
  * each element (Linux 5.5).
  */
@@ -28,7 +28,7 @@ struct stack_pcs_bytes {
 	char bytes[ABI_PCS_BLOCK_BYTES(STACK_DEPTH)];
 };
 
-/* Programs that are compiled later in a run use the existing maps (bpf/compiler.h). Their
+/* Programs that are compiled later in a run use the existing maps (compile/compiler.h). Their
  * own copies of the large maps have one element. */
 #ifdef MAPS_ARE_THERE
 #define ENTRIES(count) 1
@@ -155,12 +155,12 @@ BPF_RINGBUF_OUTPUT(events, 256 /* 1 MiB */);
  * branch on the value; the verifier would follow both sides. It does not remove checks of
  * the value that the verifier needs. It does not select an address to load the value
  * from. */
-#define opaque(value) __asm__ __volatile__("" : "+r"(value))
+#define barrier_var(value) __asm__ __volatile__("" : "+r"(value))
 
 /* Launder `value` through `at`: the verifier then knows neither its bounds nor on which
  * of many paths it was computed. Otherwise the verifier would distinguish states by them
  * in everything that follows. */
-ALWAYS_INLINE u64 forget(u64 *at, u64 value)
+ALWAYS_INLINE u64 launder(u64 *at, u64 value)
 {
 	volatile u64 *place = at;
 
@@ -170,10 +170,10 @@ ALWAYS_INLINE u64 forget(u64 *at, u64 value)
 
 /* The same without a place in memory. `word` is a number that the program has read and
  * that the verifier does not know. */
-ALWAYS_INLINE u64 forget_by(u64 word, u64 value)
+ALWAYS_INLINE u64 launder_by(u64 word, u64 value)
 {
 	value ^= word;
-	opaque(value);
+	barrier_var(value);
 	return value ^ word;
 }
 

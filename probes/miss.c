@@ -61,9 +61,9 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 
 		/* Keep these as addresses. Otherwise each access computes its own one,
 		 * because the offsets do not fit into an instruction. */
-		opaque(from);
-		opaque(kept);
-		opaque(to);
+		barrier_var(from);
+		barrier_var(kept);
+		barrier_var(to);
 #pragma unroll
 		for (int k = 0; k < ABI_MISS_BLOCK_BYTES / 8; k++) {
 			u64 word = from[k];
@@ -74,13 +74,13 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 		}
 		differs |= -differs;
 		/* Otherwise the compiler would compare and branch. */
-		opaque(differs);
+		barrier_var(differs);
 		differs >>= 63;
 		changed |= differs << i;
 		count = ROUND(&r->words[0], count + differs);
 	}
 	r->walk.changed[at] = changed;
-	return forget(&r->words[0], count);
+	return launder(&r->words[0], count);
 }
 
 /* Copy the part of the stack from `sp` on that has changed. Returns the number of blocks.
@@ -92,10 +92,10 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
 	u64 count = 0, present = 0, copied = 0;
 
 	__builtin_memset(r->walk.changed, 0, sizeof(r->walk.changed));
-	pages = forget(&r->words[1], pages);
+	pages = launder(&r->words[1], pages);
 	LOOP (i, 0, ABI_MISS_PAGES, &r->words[1]) {
 		u64 page = base + i * ABI_MISS_PAGE_BYTES;
-		u64 at = forget(&r->words[2], ABI_MISS_AT(page)) & (ABI_MISS_PAGES - 1);
+		u64 at = launder(&r->words[2], ABI_MISS_AT(page)) & (ABI_MISS_PAGES - 1);
 
 		if (i >= pages)
 			break;
@@ -103,7 +103,7 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
 		s64 failed =
 			bpf_probe_read_user(r->fresh, ABI_MISS_PAGE_BYTES, (void *)page);
 
-		opaque(failed);
+		barrier_var(failed);
 		present |= (~(u64)failed >> 63) << i;
 		/* The part below sp does not matter: treat it as unchanged. */
 		if (i == 0)
@@ -114,7 +114,7 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
 	r->copied = copied;
 	r->walk.base = base;
 	r->walk.present = present;
-	return forget(&r->words[3], count);
+	return launder(&r->words[3], count);
 }
 
 /* --- return addresses and frames -------------------------------------------------- */
@@ -150,7 +150,7 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 				      (void *)(utask + OFFSET_UTASK_INSTANCES));
 	if (instance)
 		trampoline = trampoline_address();
-	trampoline = forget(&r->words[1], trampoline);
+	trampoline = launder(&r->words[1], trampoline);
 #pragma clang loop unroll(disable)
 	for (i = 0; i < ABI_MISS_REPLACEMENTS; i++) {
 		struct abi_replacement *to = &r->more.replacement[i];
@@ -166,7 +166,7 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 				      (void *)(instance + OFFSET_INSTANCE_NEXT));
 		instance = next;
 	}
-	return forget(&r->words[0], i);
+	return launder(&r->words[0], i);
 }
 #endif
 

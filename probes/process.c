@@ -327,11 +327,11 @@ ALWAYS_INLINE void code_is_told(volatile struct abi_process *process)
 {
 	code_look(process);
 	if (process->code_went)
-		code_has_changed(process, ABI_CODE_TOLD);
+		code_has_changed(process, ABI_CODE_USDT);
 }
 #else
 #define code_look(process)    ((void)0)
-#define code_is_told(process) code_has_changed((process), ABI_CODE_TOLD)
+#define code_is_told(process) code_has_changed((process), ABI_CODE_USDT)
 #endif
 #endif
 

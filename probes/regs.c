@@ -55,12 +55,12 @@ static u64 (*get_func_ip)(void *ctx) = (void *)173;
 		if (registers & 1u << (number)) {                                        \
 			u64 held = (field);                                              \
                                                                                          \
-			opaque(held);                                                    \
+			barrier_var(held);                                                    \
 			(value) = (n) == (number) ? held : (value);                      \
 		}                                                                        \
 	} while (0)
 
-/* The register with number `n` of enum insn_register (plan/decode.h). `registers` is the
+/* The register with number `n` of enum insn_register (code/decode.h). `registers` is the
  * constant set of registers that can be asked for. Returns 0 for all others, such as
  * ABI_ARG_NONE. */
 ALWAYS_INLINE u64 reg_of(struct pt_regs *ctx, u32 n, u32 registers)
@@ -93,7 +93,7 @@ ALWAYS_INLINE u64 reg_of(struct pt_regs *ctx, u32 n, u32 registers)
 #define REG_WORD_CASE(n, field)                                                          \
 	case n:                                                                          \
 		value = (field);                                                         \
-		opaque(value);                                                           \
+		barrier_var(value);                                                           \
 		break
 
 /* Word `n` (0 to 15) of struct pt_regs. bpf_probe_read_kernel() would take some 20 ns

@@ -71,7 +71,7 @@ ALWAYS_INLINE u64 walk_read_again(struct walk *w, const struct abi_scratch *s,
 ALWAYS_INLINE u64 walk_reads_differ(struct walk *w, struct abi_scratch *s)
 {
 	volatile u64 *found = &w->words[WALK_FOUND];
-	u64 count = forget(&w->words[1], s->read_count), room = 0, copies = 0,
+	u64 count = launder(&w->words[1], s->read_count), room = 0, copies = 0,
 	    differs = 0;
 	s64 furthest = 0;
 
@@ -83,8 +83,8 @@ ALWAYS_INLINE u64 walk_reads_differ(struct walk *w, struct abi_scratch *s)
 		if (i >= count)
 			break;
 		if (address - w->base >= room) {
-			room = forget(&w->words[6], walk_read_again(w, s, address));
-			copies = forget(&w->words[1], copies + 1);
+			room = launder(&w->words[6], walk_read_again(w, s, address));
+			copies = launder(&w->words[1], copies + 1);
 			if (address - w->base >= room) {
 				differs = 1;
 				break;
@@ -99,12 +99,12 @@ ALWAYS_INLINE u64 walk_reads_differ(struct walk *w, struct abi_scratch *s)
 		u64 base = w->base, n = *found;
 		struct abi_walk_word *word = &s->word[n & (ABI_WALK_WORDS - 1)];
 
-		opaque(base);
+		barrier_var(base);
 
 		s64 at = address - base, less = furthest - at;
 
-		opaque(less);
-		furthest = forget(&w->words[5], furthest - (less & less >> 63));
+		barrier_var(less);
+		furthest = launder(&w->words[5], furthest - (less & less >> 63));
 		/* If the first word does not matter, the next read overwrites it. */
 		word[0].at = at + 8;
 		word[0].value = second;
@@ -112,8 +112,8 @@ ALWAYS_INLINE u64 walk_reads_differ(struct walk *w, struct abi_scratch *s)
 		word[1].value = first;
 		*found = n + 1 + (read->address & 1);
 	}
-	differs = forget(&w->words[6], differs);
-	if (!differs && forget(&w->words[1], copies) == 1) {
+	differs = launder(&w->words[6], differs);
+	if (!differs && launder(&w->words[1], copies) == 1) {
 		u64 n = *found, last = furthest + 15 | 63;
 		struct abi_walk_word *word = &s->word[n & (ABI_WALK_WORDS - 1)];
 
@@ -167,7 +167,7 @@ ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 #ifdef UNWIND_RULES
 	differs |= w->process->code_known ^ start->code_changes;
 #endif
-	opaque(differs);
+	barrier_var(differs);
 	if (!differs)
 		differs =
 			s->word_count ? walk_words_differ(w, s) : walk_reads_differ(w, s);
@@ -175,8 +175,8 @@ ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 	differs |= w->process->code_changes ^ start->code_changes;
 #endif
 	/* Hide from the verifier how far the comparison went. */
-	w->base = forget(&w->words[5], w->base);
-	return forget(&w->words[6], differs) ? ABI_NO_STACK : s->number;
+	w->base = launder(&w->words[5], w->base);
+	return launder(&w->words[6], differs) ? ABI_NO_STACK : s->number;
 }
 
 /* Remember the walk that began with `start` and gave the stack `number`. */

@@ -49,7 +49,7 @@ ALWAYS_INLINE u64 result_rule(u64 meaning)
 	u64 mode = words == 0 ? UNWIND_BP_SAME
 			      : (words == 1 ? UNWIND_BP_BELOW : UNWIND_BP_AT_CFA);
 
-	opaque(mode);
+	barrier_var(mode);
 	return UNWIND_SP | mode << 4 | UNWIND_PLAIN |
 	       (u64)(u16)(words ? -(s64)words - 1 : 0) << 16 | cfa << 32;
 }
@@ -156,12 +156,12 @@ ALWAYS_INLINE void result_seen(struct tracee *t, struct pt_regs *ctx)
 	 * computed. */
 	u64 word = REG_PC(ctx);
 
-	meaning = forget_by(word, meaning);
-	result = forget_by(word, result);
-	is_block = forget_by(word, is_block);
-	sp = forget_by(word, sp);
-	allocator = forget_by(word, allocator);
-	wants_stack = forget_by(word, wants_stack);
+	meaning = launder_by(word, meaning);
+	result = launder_by(word, result);
+	is_block = launder_by(word, is_block);
+	sp = launder_by(word, sp);
+	allocator = launder_by(word, allocator);
+	wants_stack = launder_by(word, wants_stack);
 
 	u32 stack = wants_stack ? stack_intern(t, ctx, allocator, result_rule(meaning),
 					       !!(meaning & ABI_RESULT_NO_CFI))

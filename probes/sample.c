@@ -17,7 +17,7 @@ ALWAYS_INLINE int is_in_bounds(u64 size_bytes)
 
 /* Returns 1 if the allocation is sampled. Each allocation gets a random number: counting
  * to every N-th call would fall into step with the target's pattern. */
-ALWAYS_INLINE int is_drawn(u64 size_bytes)
+ALWAYS_INLINE int is_sampled(u64 size_bytes)
 {
 #ifdef SAMPLE_THRESHOLD
 	if (bpf_get_prandom_u32() >= SAMPLE_THRESHOLD)
@@ -35,7 +35,7 @@ ALWAYS_INLINE int is_drawn(u64 size_bytes)
 
 ALWAYS_INLINE int wanted(u64 size_bytes)
 {
-	return is_in_bounds(size_bytes) && is_drawn(size_bytes);
+	return is_in_bounds(size_bytes) && is_sampled(size_bytes);
 }
 
 /* Count the blocks and bytes that a sampled block represents. */

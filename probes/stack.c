@@ -69,7 +69,7 @@ ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 
 
 	u32 number = stack_walk(t, ctx, s, allocator, inside, is_blind);
 
-	traffic_forget_paths(s, number);
+	traffic_remove_paths(s, number);
 	publish(&s->owner, 0);
 	return number;
 }

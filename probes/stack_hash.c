@@ -3,7 +3,7 @@
  * Numbers of call paths on kernels without BPF compare-and-exchange, in place of
  * stack_table.c. `stack_numbers` maps both hashes of a path to its number. `stack_claims`
  * has the numbers that are taken. memtrace takes numbers in the same way
- * (bpf/stack_store.c).
+ * (drain/stack_store.c).
  */
 
 /*

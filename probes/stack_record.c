@@ -14,7 +14,7 @@ ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
 	u64 check = w->h.check;
 
 	/* The verifier needs to see this bound here. */
-	opaque(bytes);
+	barrier_var(bytes);
 	if (!words || bytes > STACK_DEPTH * 8)
 		return 0;
 	bpf_probe_read_kernel(words + (at & (ABI_PCS_BLOCK - 1)), bytes, s->pc);

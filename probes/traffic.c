@@ -165,7 +165,7 @@ ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
 		u64 size = abi_path_size(bucket);
 
 		abi_flow_allocated(&path->flow, 1, event.bytes, event.ticks, 0);
-		opaque(size);
+		barrier_var(size);
 		__sync_fetch_and_add(&path->size[size & (ABI_PATH_SIZES - 1)], 1);
 	}
 	if (estimated)
@@ -191,7 +191,7 @@ ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 
 
 	if (path) {
 		abi_flow_freed(&path->flow, 1, event.bytes, is_temporary);
-		opaque(lifetime);
+		barrier_var(lifetime);
 		if (kind == ABI_LATE_FREED)
 			__sync_fetch_and_add(
 				&path->lifetime[lifetime & (ABI_LIFETIME_BUCKETS - 1)],
@@ -343,8 +343,8 @@ ALWAYS_INLINE void thread_freed(const struct tracee *t, const struct abi_block *
 }
 
 /* Launder the number of a stack: much code follows. */
-#define traffic_forget_paths(scratch, value)                                             \
-	((value) = forget(&(scratch)->words[0], (value)))
+#define traffic_remove_paths(scratch, value)                                             \
+	((value) = launder(&(scratch)->words[0], (value)))
 
 /* --- events ----------------------------------------------------------------------- */
 
@@ -360,7 +360,7 @@ ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
 
 	path_allocated(b, e, bucket);
 	outstanding_add(t->slot, bytes, e.bytes, ABI_TICKS(b->thread, b->tick));
-	opaque(bucket);
+	barrier_var(bucket);
 	if (s && bucket < ABI_SIZE_BUCKETS)
 		__sync_fetch_and_add(&s->count[bucket], 1);
 	thread_allocated(t, key, bytes);
@@ -417,7 +417,7 @@ ALWAYS_INLINE void traffic_process_ends(u32 slot)
 {
 }
 
-#define traffic_forget_paths(scratch, value) ((void)0)
+#define traffic_remove_paths(scratch, value) ((void)0)
 #define traffic_is_temporary(t, key, old)    0
 #define traffic_other_event(t)               ((void)0)
 #define traffic_allocated(t, key, block)     ((void)0)

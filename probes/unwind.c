@@ -31,9 +31,9 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 
 	/* Load the value here: the compiler must not select an address to load from,
 	 * because a probe's context cannot be indexed. */
-	opaque(bp);
+	barrier_var(bp);
 	w->regs.bp = bp;
-	w->base = forget(&w->words[0], 0);
+	w->base = launder(&w->words[0], 0);
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
 	walk_deep_begin(w);
@@ -63,13 +63,13 @@ ALWAYS_INLINE void walk_is_of(struct walk *w, const struct tracee *t,
  * states and checks what follows only once. */
 ALWAYS_INLINE void walk_settle(struct walk *w)
 {
-	w->end = forget(&w->words[2], w->end);
-	w->depth = forget(&w->words[2], w->depth);
-	w->regs.pc = forget(&w->words[2], w->regs.pc);
-	w->regs.sp = forget(&w->words[2], w->regs.sp);
-	w->regs.bp = forget(&w->words[2], w->regs.bp);
+	w->end = launder(&w->words[2], w->end);
+	w->depth = launder(&w->words[2], w->depth);
+	w->regs.pc = launder(&w->words[2], w->regs.pc);
+	w->regs.sp = launder(&w->words[2], w->regs.sp);
+	w->regs.bp = launder(&w->words[2], w->regs.bp);
 #ifdef UNWIND_RULES
-	w->interrupted = forget(&w->words[2], w->interrupted);
+	w->interrupted = launder(&w->words[2], w->interrupted);
 #endif
 }
 
@@ -107,7 +107,7 @@ ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
 		return 0;
 	}
 #ifdef UNWIND_RULES
-	w->interrupted = forget(&w->words[2], 0);
+	w->interrupted = launder(&w->words[2], 0);
 #endif
 	return 1;
 }
@@ -116,11 +116,11 @@ ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
  * Returns 0 if that is not possible. */
 ALWAYS_INLINE int walk_leave(struct walk *w)
 {
-	u64 rule = forget(&w->words[6], w->inside);
+	u64 rule = launder(&w->words[6], w->inside);
 
 #ifdef UNWIND_RULES
 	/* The allocator has saved the caller's bp, and uses the register itself. */
-	w->bp_counts = forget(&w->words[6], unwind_bp_counts(rule));
+	w->bp_counts = launder(&w->words[6], unwind_bp_counts(rule));
 #endif
 	if (!walk_step_plain(w, rule))
 		return 0;
@@ -128,7 +128,7 @@ ALWAYS_INLINE int walk_leave(struct walk *w)
 	/* No branch: the verifier would follow the walk both ways. */
 	u64 keeps = 0 - (u64)w->is_blind;
 
-	opaque(keeps);
+	barrier_var(keeps);
 	w->left.pc = w->regs.pc & keeps;
 	w->left.sp = w->regs.sp;
 	w->left.bp = w->regs.bp;
@@ -215,7 +215,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 
 		/* Hidden: otherwise the compiler keeps a pointer, and the verifier
 		 * distinguishes all later states by it. */
-		opaque(frame);
+		barrier_var(frame);
 
 		u64 key = ABI_RULE_KEY(t->slot, pc, w->interrupted);
 		u64 rule = rule_find(w, t, key);
@@ -239,7 +239,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		u64 type = UNWIND_TYPE(rule), cfa = unwind_cfa_at(&w->regs, rule);
 		u64 signal = (s64)((type ^ UNWIND_SIGNAL) - 1) >> 63;
 
-		opaque(signal);
+		barrier_var(signal);
 		if (!((rule & UNWIND_STEP) | (signal & 1))) {
 			w->end = type == UNWIND_END ? ABI_END_COMPLETE : WALK_MISSED;
 			break;
@@ -252,14 +252,14 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 #endif
 		u64 guess = (s64)((type ^ UNWIND_FP) - 1) >> 63;
 
-		opaque(guess);
+		barrier_var(guess);
 		if (unwind_fp_fault(&w->regs) & guess) {
 			w->end = w->regs.bp ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
 			break;
 		}
 		u64 switches = (s64)((type ^ UNWIND_SP_SWITCH) - 1) >> 63;
 
-		opaque(switches);
+		barrier_var(switches);
 		if (unwind_can_step(rule) && unwind_derefs(rule)) {
 			u64 depth, word;
 
@@ -353,7 +353,7 @@ ALWAYS_INLINE void put_back_begin(struct put_back *b, struct walk *w)
 	void *utask = kernel_pointer(current_task(), OFFSET_TASK_UTASK);
 
 	/* From here on it is a number to the verifier. */
-	b->instance = forget(&w->words[3], kernel_number(utask, OFFSET_UTASK_INSTANCES));
+	b->instance = launder(&w->words[3], kernel_number(utask, OFFSET_UTASK_INSTANCES));
 	b->trampoline = b->instance ? trampoline_address() : 0;
 }
 

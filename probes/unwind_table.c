@@ -24,7 +24,7 @@ ALWAYS_INLINE u64 at_most(u64 a, u64 b)
 {
 	u64 difference = b - a;
 
-	opaque(difference);
+	barrier_var(difference);
 	return ~difference >> 63;
 }
 
@@ -35,23 +35,23 @@ ALWAYS_INLINE u64 at_most(u64 a, u64 b)
  */
 #define SEARCH(type, numbers, count, steps, value, words)                                \
 	({                                                                               \
-		u64 found_ = forget(&(words)[0], 0);                                     \
+		u64 found_ = launder(&(words)[0], 0);                                     \
                                                                                          \
 		_Pragma("clang loop unroll(disable)") for (                              \
-			u64 step_ = forget(&(words)[1], (steps));                        \
-			step_ && loop_goes_on(); step_ = forget(&(words)[1], step_ >> 1)) \
+			u64 step_ = launder(&(words)[1], (steps));                        \
+			step_ && loop_goes_on(); step_ = launder(&(words)[1], step_ >> 1)) \
 		{                                                                        \
 			u64 next_ = found_ + step_;                                      \
 			u64 at_ = next_;                                                 \
                                                                                          \
-			opaque(at_);                                                     \
+			barrier_var(at_);                                                     \
 			at_ &= 2 * (steps)-1;                                            \
                                                                                          \
 			u64 number_ = ((const volatile type *)(numbers))[at_];           \
 			u64 is_next_ = at_most(number_, (value)) &                       \
 				       at_most(next_ + 1, (count));                      \
                                                                                          \
-			found_ = forget(&(words)[0], found_ + (step_ & -is_next_));      \
+			found_ = launder(&(words)[0], found_ + (step_ & -is_next_));      \
 		}                                                                        \
 		found_;                                                                  \
 	})
@@ -76,7 +76,7 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 	/* Store only a new value: a store takes the cache line from other processors. */
 	if (index->used != epoch)
 		index->used = epoch;
-	opaque(count);
+	barrier_var(count);
 	key += SEARCH(u16, index->start, count, ABI_UNWIND_INDEX_PAGES / 2, offset,
 		      &w->words[SEARCH_WORDS]) + 1;
 
@@ -89,7 +89,7 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 	u64 row = SEARCH(u16, page->offset, ABI_UNWIND_PAGE_ROWS, 64, offset,
 			 &w->words[SEARCH_WORDS]);
 
-	opaque(row);
+	barrier_var(row);
 	row &= 127;
 	/* `rule` follows `offset`, so each row below this bound is inside the map's
 	 * value. */
@@ -113,7 +113,7 @@ ALWAYS_INLINE u64 table_search(const struct walk *w, const struct tracee *t, u64
 	u64 n = SEARCH(u64, layout->start, ABI_LAYOUT_RANGES, 256, at,
 		       &w->words[SEARCH_WORDS]);
 
-	opaque(n);
+	barrier_var(n);
 	n &= ABI_LAYOUT_RANGES - 1;
 
 	u64 start = layout->start[n];

@@ -79,7 +79,7 @@ ALWAYS_INLINE u64 unless(u64 difference, u64 value)
 	u64 either = difference | -difference;
 
 	/* Otherwise the compiler would compare and branch. */
-	opaque(either);
+	barrier_var(either);
 	return value & ((either >> 63) - 1);
 }
 
@@ -111,17 +111,17 @@ ALWAYS_INLINE int walk_read_around(struct walk *w, u64 address, u64 end, u64 byt
 	u64 line = address - WINDOW_BELOW & ~63ull;
 	s64 below = line - (address & -(u64)MEMTRACE_PAGE_SIZE);
 
-	opaque(below);
+	barrier_var(below);
 
 	/* Do not start in the page below: a goroutine may never have touched it. */
 	s64 over = line - (below & below >> 63) - last;
 
-	opaque(over);
+	barrier_var(over);
 	/* The lower one of `last` and the cache line below the line of `address`. */
-	w->base = forget(&w->words[0], last + (over & over >> 63));
+	w->base = launder(&w->words[0], last + (over & over >> 63));
 
 	if (bpf_probe_read_user(w->window, bytes, (void *)w->base)) {
-		w->base = forget(&w->words[0], 0);
+		w->base = launder(&w->words[0], 0);
 		return 0;
 	}
 	return 1;
@@ -140,7 +140,7 @@ ALWAYS_INLINE void walk_get_pair(const struct walk *w, u64 address, u64 *first,
 {
 	u64 base = w->base;
 
-	opaque(base);
+	barrier_var(base);
 
 	u64 at = (address - base) >> 3 & (ABI_SCRATCH_BYTES / 8 - 1);
 

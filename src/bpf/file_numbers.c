@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "target/file_pages.h"
+#include "process/file_pages.h"
 #include "util/cleanup.h"
 #include "util/regular_file.h"
 

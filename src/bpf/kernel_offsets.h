@@ -47,7 +47,8 @@ void kernel_offsets_read(struct kernel_offsets *ret);
 /* Get the offsets from the cache, or read them (5 MB of BTF, 50 ms) and cache them. */
 void kernel_offsets_get(const struct cache *cache, struct kernel_offsets *ret);
 
-/* Where the kernel stores that a thread uses syscall user dispatch (bpf/dispatch.h). */
+/* Where the kernel stores that a thread uses syscall user dispatch (compile/dispatch.h).
+ */
 struct kernel_dispatch {
 	uint32_t iterator;  /* BTF id of bpf_iter_task(), to attach to */
 	uint32_t task_work; /* task_struct.thread_info.syscall_work, bytes */

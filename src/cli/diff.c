@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/diff.h"
 
-#include "cli/offline.h"
-#include "cli/outputs.h"
-#include "cli/snapshot_file.h"
-#include "render/diff.h"
+#include "output/offline.h"
+#include "output/outputs.h"
+#include "output/snapshot_file.h"
+#include "render/table/diff_renderers.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct debug_store *, debug_store_destroy);

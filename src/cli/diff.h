@@ -3,7 +3,7 @@
 #ifndef CLI_DIFF_H
 #define CLI_DIFF_H
 
-#include "cli/options.h"
+#include "options/options.h"
 
 /* Load options->diff_old and options->diff_new, and write the differences in the formats
  * that the options ask for. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/replay.h"
 
-#include "cli/offline.h"
-#include "cli/outputs.h"
-#include "cli/snapshot_file.h"
-#include "cli/stripped_note.h"
-#include "render/renderer.h"
+#include "output/offline.h"
+#include "output/outputs.h"
+#include "output/snapshot_file.h"
+#include "output/stripped_note.h"
+#include "render/table/renderers.h"
 #include "report/recorded.h"
 #include "report/view.h"
 #include "snapshot/merge.h"

@@ -3,7 +3,7 @@
 #ifndef CLI_REPLAY_H
 #define CLI_REPLAY_H
 
-#include "cli/options.h"
+#include "options/options.h"
 
 /* Load options->replay, and write its report and files as the options say. */
 struct error *replay_run(const struct options *options)

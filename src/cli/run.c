@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "cli/diff.h"
-#include "cli/options.h"
+#include "options/options.h"
 #include "cli/prime.h"
 #include "cli/replay.h"
-#include "cli/session.h"
+#include "session/session.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 

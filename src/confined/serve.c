@@ -75,7 +75,7 @@ static void settle(const struct confined_options *options, int socket, int paren
 {
 	sigset_t none;
 
-	open_helper_forget();
+	open_helper_remove();
 	/* A writer notices the end of the socket, and cleans up. */
 	if (options->kind != CONFINED_WRITER)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -2,7 +2,7 @@
 #include <ctype.h>
 
 #include "bpf/cache.h"
-#include "cli/option_texts.h"
+#include "options/option_texts.h"
 #include "manual/parts.h"
 #include "manual/rows.h"
 

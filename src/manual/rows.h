@@ -3,7 +3,7 @@
 #ifndef MANUAL_ROWS_H
 #define MANUAL_ROWS_H
 
-#include "cli/option_table.h"
+#include "options/option_table.h"
 #include "util/strbuf.h"
 
 /* The four spellings of an option at most, such as "--pid" and "-p"; long ones first. */

@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/decode.h"
+#include "code/decode.h"
 #include "plan/site_text.h"
-#include "plan/start.h"
+#include "code/start.h"
 #include "plan/usdt_site.h"
-#include "target/debug_file.h"
-#include "target/elf.h"
-#include "target/file_names.h"
-#include "target/usdt.h"
+#include "process/debug_file.h"
+#include "elf/elf.h"
+#include "process/target_elf.h"
+#include "process/file_names.h"
+#include "elf/usdt.h"
 #include "util/cleanup.h"
 #include "util/nearest.h"
 #include "util/path.h"
@@ -355,7 +356,7 @@ struct error *event_sites_find(const struct event_spec *spec, const struct proc 
 	if (!err && !proc)
 		target_file_set_reader(from, options->elf_reader);
 	if (!err)
-		err = elf_file_open_target(from, &file);
+		err = target_elf_open(from, &file);
 	if (err)
 		return err;
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "target/proc.h"
-#include "target/target_file.h"
+#include "process/proc.h"
+#include "process/target_file.h"
 #include "util/error.h"
 #include "util/vec.h"
 
@@ -69,7 +69,7 @@ struct other_code;
 struct event_options {
 	bool is_shared;  /* as in struct allocator_options */
 	bool has_others; /* as in struct plan_options */
-	/* The reader of a file's tables if no process is given (target/elf_reader.h);
+	/* The reader of a file's tables if no process is given (elf/elf_reader.h);
 	 * NULL: this process reads them. Borrowed. */
 	struct elf_reader *elf_reader;
 	/* as in struct plan_options */

@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 
 #include "plan/event.h"
-#include "target/allocator_otel.h"
+#include "allocator/allocator_otel.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/nearest.h"

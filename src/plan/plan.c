@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/decode.h"
+#include "code/decode.h"
 #include "plan/plan_cache.h"
 #include "plan/site.h"
 #include "plan/usdt_site.h"
-#include "target/elf.h"
+#include "elf/elf.h"
+#include "process/target_elf.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 
@@ -137,7 +138,7 @@ static const char *place_told(struct analysis *a, const struct allocator_functio
 			      struct plan_site *site)
 {
 	const struct usdt_place *told = &found->told;
-	bool allocates = found->function->effect == EFFECT_ALLOC_TOLD;
+	bool allocates = found->function->effect == EFFECT_ALLOC_USDT;
 	size_t used = allocates ? USDT_ARGS : 1, needed = allocates ? 2 : 1;
 	const char *why = check_told(a, told, site);
 
@@ -186,7 +187,7 @@ static struct error *add_function(struct analysis *a,
 
 	if (function->mapping && !options->mappings)
 		return NULL;
-	if (function->effect == EFFECT_ALLOC_TOLD || function->effect == EFFECT_FREE_TOLD)
+	if (function->effect == EFFECT_ALLOC_USDT || function->effect == EFFECT_FREE_USDT)
 		return add_told(a, found);
 	if (unwanted && function->effect != EFFECT_REALLOC)
 		return skip(object, PLAN_SKIP_UNWANTED, function, NULL, NULL);
@@ -281,7 +282,7 @@ static struct error *fill(struct plan_object *object, const struct plan_options 
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	const struct target_file *from = object->allocator.file;
-	struct error *err = elf_file_open_target(from, &file);
+	struct error *err = target_elf_open(from, &file);
 	struct site_target here = *on;
 	struct site_others others;
 
@@ -363,8 +364,8 @@ static const char *why_untraced(const struct plan_skip *skip)
 {
 	const char *name = skip->function->name;
 
-	if (skip->function->effect == EFFECT_ALLOC_TOLD ||
-	    skip->function->effect == EFFECT_FREE_TOLD)
+	if (skip->function->effect == EFFECT_ALLOC_USDT ||
+	    skip->function->effect == EFFECT_FREE_USDT)
 		return NULL;
 	if (skip->why == PLAN_SKIP_REFUSED)
 		return skip->reason;

@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "plan/body.h"
+#include "code/body.h"
 #include "plan/event.h"
-#include "plan/place.h"
+#include "code/place.h"
 #include "plan/returns.h"
-#include "target/allocator.h"
-#include "target/proc.h"
+#include "allocator/allocator.h"
+#include "process/proc.h"
 #include "util/error.h"
 #include "util/vec.h"
 
@@ -37,7 +37,7 @@ struct plan_options {
 	bool mappings;         /* also trace mmap and its family */
 	bool no_return_probes; /* as in struct site_options (plan/site.h) */
 	/* Trace the USDT probes of programs that report their own blocks
-	 * (target/allocator_otel.h) instead of functions. */
+	 * (allocator/allocator_otel.h) instead of functions. */
 	bool otel;
 	/* For tracee_plan(): count stacks at this event instead; NULL: do not.
 	 * Borrowed. */

@@ -172,8 +172,8 @@ static bool fill(struct kept *kept, struct elf_file *file,
 static bool is_general(const struct allocator *allocator)
 {
 	vec_foreach (found, &allocator->functions)
-		if (found->function->effect == EFFECT_ALLOC_TOLD ||
-		    found->function->effect == EFFECT_FREE_TOLD)
+		if (found->function->effect == EFFECT_ALLOC_USDT ||
+		    found->function->effect == EFFECT_FREE_USDT)
 			return false;
 	return !allocator->prefixed;
 }

@@ -12,7 +12,7 @@
 
 #include "plan/plan.h"
 #include "plan/site_text.h"
-#include "target/elf.h"
+#include "elf/elf.h"
 
 struct plan_cache;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/place.h"
+#include "code/place.h"
 #include "plan/returns_choice.h"
 #include "util/cleanup.h"
 

@@ -5,7 +5,7 @@
  * them, with the result in a known place. Tail calls are followed into the functions
  * that they jump to.
  *
- * Of all such sets of places the cheapest is chosen (plan/cut.h): the kernel emulates
+ * Of all such sets of places the cheapest is chosen (code/cut.h): the kernel emulates
  * some instructions, and steps through all others at ten times the price. At a
  * conditional jump the flags tell which branch will be taken, so it can be a site for
  * one branch only.
@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan/cfg.h"
-#include "plan/values.h"
+#include "code/cfg.h"
+#include "code/values.h"
 #include "util/vec.h"
 
 /* What a site knows of the result, on one path from it. */

@@ -3,7 +3,7 @@
 #ifndef PLAN_RETURNS_CHOICE_H
 #define PLAN_RETURNS_CHOICE_H
 
-#include "plan/cut.h"
+#include "code/cut.h"
 #include "plan/returns.h"
 
 #define RETURN_NO_MEMORY "out of memory"

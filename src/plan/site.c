@@ -6,14 +6,14 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "plan/callees.h"
-#include "plan/cfg.h"
-#include "plan/flow.h"
-#include "plan/place.h"
-#include "plan/reach.h"
+#include "code/callees.h"
+#include "code/cfg.h"
+#include "code/flow.h"
+#include "code/place.h"
+#include "code/reach.h"
 #include "plan/returns.h"
 #include "plan/site_entry.h"
-#include "plan/start.h"
+#include "code/start.h"
 #include "unwind/cfi.h"
 #include "unwind/rules.h"
 #include "unwind_step.h"

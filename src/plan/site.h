@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function's probes: the best proven places (plan/place.h, returns.h). */
+/* One function's probes: the best proven places (code/place.h, returns.h). */
 #ifndef PLAN_SITE_H
 #define PLAN_SITE_H
 
@@ -8,9 +8,9 @@
 
 #include "plan/plan.h"
 #include "plan/site_text.h"
-#include "plan/values.h"
-#include "target/allocator.h"
-#include "target/elf.h"
+#include "code/values.h"
+#include "allocator/allocator.h"
+#include "elf/elf.h"
 
 /* Data read from an allocator's file for all of its functions. */
 struct site_code;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/decode.h"
-#include "plan/place.h"
+#include "code/decode.h"
+#include "code/place.h"
 
 /* Bound on a function's size, bytes: the file may claim any size. */
 #define CODE_MAX (1u << 20)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entry probe of a function: the best proven place (plan/place.h), unless the rest
+/* The entry probe of a function: the best proven place (code/place.h), unless the rest
  * of the file or the target's memory rules it out. */
 #ifndef PLAN_SITE_ENTRY_H
 #define PLAN_SITE_ENTRY_H
@@ -9,8 +9,8 @@
 
 #include "plan/plan.h"
 #include "plan/site_text.h"
-#include "target/allocator.h"
-#include "target/elf.h"
+#include "allocator/allocator.h"
+#include "elf/elf.h"
 
 /* An allocator's file. All borrowed. */
 struct site_file {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "plan/decode.h"
-#include "target/living.h"
+#include "code/decode.h"
+#include "process/live_thread.h"
 #include "util/cleanup.h"
 
 #define TRAP 0xcc /* int3, as the kernel writes for a uprobe */
@@ -95,8 +95,8 @@ static const char *compare_at(const struct text *t, uint64_t address, size_t fro
 		size_t at = (i - from) % sizeof(memory), left = to - i;
 
 		if (!at &&
-		    !living_read(t->target->proc->pid, address + (i - from), memory,
-				 left < sizeof(memory) ? left : sizeof(memory)))
+		    !live_thread_read(t->target->proc->pid, address + (i - from), memory,
+				      left < sizeof(memory) ? left : sizeof(memory)))
 			return unreadable;
 		if (memory[at] != t->code[i])
 			why = judge(t, i, memory[at]);

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "target/allocator.h"
-#include "target/file_names.h"
-#include "target/other_code.h"
-#include "target/proc.h"
+#include "allocator/allocator.h"
+#include "process/file_names.h"
+#include "process/other_code.h"
+#include "process/proc.h"
 
 /* Reasons for probes at a function's first instruction begin with this. */
 #define SITE_FIRST "first instruction"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/decode.h"
-#include "plan/start.h"
+#include "code/decode.h"
+#include "code/start.h"
 #include "util/cleanup.h"
 
 /* <sys/sdt.h> emits the assembler's `nop`. */

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "plan/site_text.h"
-#include "target/target_file.h"
-#include "target/usdt.h"
+#include "process/target_file.h"
+#include "elf/usdt.h"
 #include "unwind/cfi.h"
 #include "unwind/elf_image.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "report/diff.h"
+#include "diff/diff.h"
 #include "util/error.h"
 
 struct diff_renderer {
@@ -17,8 +17,5 @@ struct diff_renderer {
 	struct error *(*render)(const struct report_diff *diff, FILE *out)
 		__attribute__((warn_unused_result));
 };
-
-/* The renderer with this name, or NULL. Static. */
-const struct diff_renderer *diff_renderer_find(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The renderers in the table of diff.c. Private to render/. */
+/* The renderers in the table of render/table/diff_renderers.c. Private to render/. */
 #ifndef RENDER_DIFF_FORMATS_H
 #define RENDER_DIFF_FORMATS_H
 

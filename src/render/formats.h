@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The renderers in the table of renderer.c. Private to render/. */
+/* The renderers in the table of render/table/renderers.c. Private to render/. */
 #ifndef RENDER_FORMATS_H
 #define RENDER_FORMATS_H
 
@@ -29,7 +29,8 @@ extern const struct renderer collapsed_renderer;
  * blocks of 16 to 31 bytes), stacktrace (lines "address - symbol" that end in LF, leaf
  * first) and class ("heap", "mapping", "event" or "kernel"). With several processes the
  * columns processes and commands follow. Numbers are scaled if blocks were sampled. If
- * options.view has a table of its own, that table is written instead (render/views.h).
+ * options.view has a table of its own, that table is written instead
+ * (render/views/views.h).
  */
 extern const struct renderer csv_renderer;
 
@@ -46,10 +47,10 @@ extern const struct renderer csv_renderer;
  */
 extern const struct renderer pprof_renderer;
 
-/* An SVG flame graph; see render/flame.h. */
+/* An SVG flame graph; see render/flame/flame.h. */
 extern const struct renderer flame_renderer;
 
-/* An HTML summary; see render/html.h. */
+/* An HTML summary; see render/html/html.h. */
 extern const struct renderer html_renderer;
 
 #endif

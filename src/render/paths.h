@@ -19,7 +19,7 @@ struct path {
 	size_t section;      /* index of the section in the report */
 	/* Scaled if blocks were sampled; sums saturate at UINT64_MAX. */
 	uint64_t size_bytes, count;
-	/* Valid only for the rows of a difference (report/diff.h). */
+	/* Valid only for the rows of a difference (diff/diff.h). */
 	uint64_t old_bytes, new_bytes;
 };
 

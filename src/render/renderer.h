@@ -15,10 +15,4 @@ struct renderer {
 		__attribute__((warn_unused_result));
 };
 
-/* The renderer with this name, or NULL. Static. */
-const struct renderer *renderer_find(const char *name);
-
-/* All renderers, terminated by NULL. Static. */
-extern const struct renderer *const renderers[];
-
 #endif

@@ -4,7 +4,7 @@
 #ifndef RENDER_VERDICT_WORDS_H
 #define RENDER_VERDICT_WORDS_H
 
-#include "report/verdict.h"
+#include "causes/verdict.h"
 #include "util/strbuf.h"
 
 /* "leaking 9.7 MiB/min", ", 95 % from ", "; +1 GiB in 1.8 h". */

@@ -3,7 +3,7 @@
 #ifndef REPORT_BUILD_H
 #define REPORT_BUILD_H
 
-#include "report/filter.h"
+#include "frames/filter.h"
 #include "report/frames.h"
 #include "report/history.h"
 

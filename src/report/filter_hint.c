@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "report/build.h"
-#include "report/short_name.h"
+#include "frames/short_name.h"
 #include "util/cleanup.h"
 #include "util/nearest.h"
 #include "util/strbuf.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "report/filter.h"
+#include "frames/filter.h"
 #include "util/hashmap.h"
 
 /* The frames of one process that are known so far. */

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "report/own_code.h"
-#include "report/short_name.h"
+#include "frames/own_code.h"
+#include "frames/short_name.h"
 
 #define NOT_GROUPED UINT32_MAX
 

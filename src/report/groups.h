@@ -2,7 +2,7 @@
 /*
  * The frames of a report by function, module, source file or line. Frames with the same
  * texts belong to one group, in all processes: overloads and instances of a template are
- * one function, since they have one short name (report/short_name.h). With
+ * one function, since they have one short name (frames/short_name.h). With
  * REPORT_FORM_FULL they are several, with their full names.
  */
 #ifndef REPORT_GROUPS_H

@@ -37,7 +37,7 @@ enum report_form {
 	REPORT_FORM_AUTO, /* of each kind of report its own form: short in a brief report,
 			     in tables and on a terminal, else full */
 	REPORT_FORM_FULL, /* names with their arguments, paths with directories */
-	REPORT_FORM_SHORT, /* names as in report/short_name.h, base names of files */
+	REPORT_FORM_SHORT, /* names as in frames/short_name.h, base names of files */
 };
 
 /* Optional data of a snapshot that a sort or a view may need. */
@@ -79,7 +79,7 @@ struct report_options {
 	uint64_t skip_bytes, skip_count;
 	bool skip_by_traffic;
 	uint64_t singles; /* list this many of the largest single blocks; 0: none */
-	const struct report_filter *filter; /* report/filter.h; borrowed; NULL: none */
+	const struct report_filter *filter; /* frames/filter.h; borrowed; NULL: none */
 	uint64_t interval_ns;               /* time between reports; 0: unknown */
 	struct report_progress progress;
 	/* Of a report that groups rows: maximum number of causes, functions or branches;
@@ -88,9 +88,9 @@ struct report_options {
 	/* Only for the text report. */
 	enum report_group group_by; /* of --view functions */
 	bool callees_first;         /* of --view tree */
-	const char *view;           /* name of a view (render/views.h); NULL: leaks */
-	bool color;                 /* use terminal colours (ECMA-48) */
-	bool utf8;                  /* non-ASCII characters are allowed */
+	const char *view; /* name of a view (render/views/views.h); NULL: leaks */
+	bool color;       /* use terminal colours (ECMA-48) */
+	bool utf8;        /* non-ASCII characters are allowed */
 	bool is_terminal; /* the report goes to a terminal: lines are wrapped, names and
 			     paths short, and addresses are left out unless asked for */
 	bool addresses;   /* show addresses of frames that have a name, too */

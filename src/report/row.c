@@ -123,3 +123,14 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 		add_traffic(b, section, row);
 	}
 }
+
+bool report_row_shows(const struct report_row *row, size_t frame)
+{
+	if (!row->frames[frame]->hidden)
+		return true;
+	for (size_t i = 0; i < row->depth; i++) {
+		if (!row->frames[i]->hidden)
+			return false;
+	}
+	return true;
+}

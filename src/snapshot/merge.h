@@ -49,7 +49,7 @@ struct snapshot_made {
  *    member, or the sum of all members at a snapshot. The true peak may be higher.
  *  - A merged trend (snap->has_trends: from a file) is made from the members' trends:
  * slope, rise and fall are summed, R^2 is the lowest of any member that held something,
- * and other fields are the highest. A run adds its own trends afterwards (course.h),
+ * and other fields are the highest. A run adds its own trends afterwards (timeline.h),
  * which are exact.
  *
  * Takes time linear in stacks, their frames and modules, and independent of blocks. With

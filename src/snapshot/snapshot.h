@@ -139,7 +139,7 @@ struct snapshot_thread {
 };
 
 /* How the live bytes of a call path have changed from snapshot to snapshot of a run
- * (course.h); estimated if sampled. */
+ * (timeline.h); estimated if sampled. */
 struct snapshot_trend {
 	uint32_t intervals;       /* between snapshots, since it first held anything */
 	uint32_t grew, shrank;    /* intervals in which its bytes grew, shrank */

@@ -17,7 +17,7 @@
 #include "symbol/given_maps.h"
 #include "symbol/perf_map.h"
 #include "symbol/vdso.h"
-#include "target/living.h"
+#include "process/live_thread.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -43,8 +43,8 @@ struct generation {
 	void *cache;
 	struct code_maps maps;
 	struct fd_list own; /* descriptors of the cache */
-	int tid;            /* the thread whose /proc files it reads (target/living.h) */
-	dev_t exe_dev;      /* device and inode of /proc/TID/exe */
+	int tid;       /* the thread whose /proc files it reads (process/live_thread.h) */
+	dev_t exe_dev; /* device and inode of /proc/TID/exe */
 	ino_t exe_ino;
 };
 
@@ -57,14 +57,14 @@ struct bcc_symbolizer {
 	VEC(struct generation) generations; /* newest last */
 };
 
-static struct error *read_code_maps(struct living *living, struct code_maps *ret)
+static struct error *read_code_maps(struct live_thread *live, struct code_maps *ret)
 {
 	struct error *err = NULL;
 
 	do {
 		error_destroy(err);
-		err = code_maps_read(living->tid, ret);
-	} while (err && living_retry(living));
+		err = code_maps_read(live->tid, ret);
+	} while (err && live_thread_retry(live));
 	return err;
 }
 
@@ -280,22 +280,22 @@ static bool is_whole(struct bcc_symbolizer *self)
 /* Add a generation if the mappings differ from the newest generation's. */
 static struct error *update(struct bcc_symbolizer *self, bool *ret_is_new)
 {
-	struct living living = living_begin(self->pid);
+	struct live_thread live = live_thread_begin(self->pid);
 	struct error *err;
 
 	for (;;) {
 		struct code_maps maps = {0};
 
 		*ret_is_new = false;
-		err = read_code_maps(&living, &maps);
+		err = read_code_maps(&live, &maps);
 		if (!err && !is_known(self, &maps)) {
-			err = add_generation(self, living.tid, &maps);
+			err = add_generation(self, live.tid, &maps);
 			*ret_is_new = !err;
 		}
 		code_maps_deinit(&maps);
 		if ((!err &&
-		     (!*ret_is_new || living_is_there(&living) || is_whole(self))) ||
-		    !living_retry(&living))
+		     (!*ret_is_new || live_thread_is_there(&live) || is_whole(self))) ||
+		    !live_thread_retry(&live))
 			return err;
 		/* This generation is empty or incomplete. */
 		if (!err)

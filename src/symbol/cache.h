@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "symbol/lines.h"
+#include "dwarf/lines.h"
 #include "symbol/symbolizer.h"
 
 /* One frame with its name. */

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "symbol/elf_names.h"
-#include "target/procfs.h"
+#include "dwarf/elf_names.h"
+#include "process/procfs.h"
 #include "util/cleanup.h"
 #include "util/ends_first.h"
 #include "util/regular_file.h"
@@ -237,7 +237,7 @@ void code_maps_put_shown(const struct code_maps *maps, struct strbuf *out)
 
 /* Does the path lead to a file? libbcc opens files by this path. Device and inode
  * numbers cannot tell whether it is still the same file: some file systems report two
- * different device numbers (target/file_names.h). */
+ * different device numbers (process/file_names.h). */
 static bool has_path(const struct code_file *file, int tid)
 {
 	_cleanup_(freep) char *path = NULL;

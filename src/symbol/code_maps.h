@@ -55,8 +55,9 @@ struct code_maps {
 	struct hashmap by_text; /* text to an index into `files`; only during reading */
 };
 
-/* Read the code mappings of thread `tid` (target/living.h). ERROR_GONE: it has exited;
- * ERROR_UNSUPPORTED: the text is longer than PROCFS_MAPS_BYTES (target/procfs.h). */
+/* Read the code mappings of thread `tid` (process/live_thread.h). ERROR_GONE: it has
+ * exited; ERROR_UNSUPPORTED: the text is longer than PROCFS_MAPS_BYTES
+ * (process/procfs.h). */
 struct error *code_maps_read(int tid, struct code_maps *ret)
 	__attribute__((warn_unused_result));
 void code_maps_deinit(struct code_maps *maps);

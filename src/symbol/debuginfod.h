@@ -8,7 +8,7 @@
 #ifndef SYMBOL_DEBUGINFOD_H
 #define SYMBOL_DEBUGINFOD_H
 
-#include "symbol/debug_elf.h"
+#include "dwarf/debug_elf.h"
 
 /* The debug file with that build-id, open for reading, or a negative errno value.
  * -ENOENT: no URL is set, the library is not installed, or no server has the file. The

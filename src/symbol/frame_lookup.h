@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbol/lines.h"
+#include "dwarf/lines.h"
 #include "symbol/symbolizer.h"
 
 /* The sources of names and lines. All are borrowed. */

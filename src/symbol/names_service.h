@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The service of the confined process that reads symbols and debug info: it answers
- * requests for names and lines of processes (symbol/bcc.c, symbol/lines.c) over its
+ * requests for names and lines of processes (symbol/bcc.c, dwarf/lines.c) over its
  * socket.
  */
 #ifndef SYMBOL_NAMES_SERVICE_H

@@ -4,7 +4,7 @@
 #define SYMBOL_NAMES_WIRE_H
 
 #include "confined/wire.h"
-#include "symbol/source_frame.h"
+#include "dwarf/source_frame.h"
 #include "symbol/symbolizer.h"
 
 enum names_request {

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "target/file_user.h"
-#include "target/living.h"
-#include "target/procfs.h"
+#include "process/file_user.h"
+#include "process/live_thread.h"
+#include "process/procfs.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
 #include "util/regular_file.h"
@@ -67,7 +67,7 @@ struct perf_map *perf_map_create(int pid)
 
 	if (!map)
 		return NULL;
-	map->root_fd = living_open(pid, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	map->root_fd = live_thread_open(pid, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	map->namespace_pid = pid;
 	read_status(map, pid);
 	return map;
@@ -176,7 +176,7 @@ static void parse(struct perf_map *map)
 		qsort(map->code.data, map->code.len, sizeof(*map->code.data), compare);
 }
 
-static void forget(struct perf_map *map)
+static void launder(struct perf_map *map)
 {
 	free(map->text);
 	vec_deinit(&map->code);
@@ -231,7 +231,7 @@ static void refresh(struct perf_map *map)
 	if (fd < 0 || (map->st.st_ino && is_same(&st, &map->st) && !perf_map_left(map)))
 		return;
 	if (!has_grown(map, fd, &st))
-		forget(map);
+		launder(map);
 	size = (uint64_t)st.st_size < FILE_MAX_BYTES ? (size_t)st.st_size
 						     : FILE_MAX_BYTES;
 	size -= map->size;

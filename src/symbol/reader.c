@@ -8,7 +8,7 @@
 #include "confined/keeper.h"
 #include "symbol/fetcher.h"
 #include "symbol/names_wire.h"
-#include "target/open_policy.h"
+#include "process/open_policy.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/vec.h"
@@ -245,7 +245,7 @@ static void say_left_out(struct remote *remote, struct wire *answer)
 	say_mappings(remote, left_out.names.mappings, left_out.lines);
 }
 
-static void forget_open(struct remote *remote)
+static void remove_open(struct remote *remote)
 {
 	struct reader *reader = remote->reader;
 	size_t kept = 0;
@@ -265,7 +265,7 @@ static void close_remote(struct remote *remote)
 	if (remote->child && remote->child == keeper_child(remote->reader->keeper))
 		error_destroy(ask(remote, NAMES_CLOSE, &in, -1, &out));
 	remote->child = 0;
-	forget_open(remote);
+	remove_open(remote);
 }
 
 /* The process that was used longest ago. Running processes come first: they can be
@@ -303,7 +303,7 @@ static struct error *open_remote(struct remote *remote)
 	struct wire answer;
 
 	/* It may be listed for a child that has ended. */
-	forget_open(remote);
+	remove_open(remote);
 	if (!make_room(remote->reader))
 		return error_no_memory();
 	wire_put_u32(&in, (uint32_t)remote->proc->pid);

@@ -12,7 +12,7 @@
 
 #include "symbol/names_service.h"
 #include "symbol/symbolizer.h"
-#include "target/proc.h"
+#include "process/proc.h"
 #include "util/error.h"
 
 struct reader;

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "symbol/demangle.h"
-#include "symbol/elf_names.h"
-#include "symbol/line_module.h"
+#include "dwarf/elf_names.h"
+#include "dwarf/line_module.h"
 #include "symbol/names_wire.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-/* As in symbol/lines.c: bounds the work for malicious debug info to some 30 seconds. */
+/* As in dwarf/lines.c: bounds the work for malicious debug info to some 30 seconds. */
 #define BUDGET_STEPS (UINT64_C(512) << 20)
 
 /* One debug file. */

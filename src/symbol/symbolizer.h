@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/source_frame.h"
+#include "dwarf/source_frame.h"
 #include "util/error.h"
 
 /* The name and place of one code address. */

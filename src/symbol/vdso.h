@@ -4,7 +4,7 @@
 #ifndef SYMBOL_VDSO_H
 #define SYMBOL_VDSO_H
 
-#include "symbol/elf_names.h"
+#include "dwarf/elf_names.h"
 
 /* The names of our vdso; NULL: it has none. */
 struct error *vdso_names(struct elf_names **ret) __attribute__((warn_unused_result));

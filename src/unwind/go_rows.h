@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of the unwind table for Go functions. They have none in .eh_frame, but Go's own
- * table (target/go_table.h) has the depth of the stack at each pc.
+ * table (elf/go_table.h) has the depth of the stack at each pc.
  */
 #ifndef UNWIND_GO_ROWS_H
 #define UNWIND_GO_ROWS_H
 
-#include "target/go_table.h"
+#include "elf/go_table.h"
 #include "unwind/cfi_row.h"
 #include "unwind/elf_image.h"
 #include "util/error.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "target/file_names.h"
-#include "target/living.h"
+#include "process/file_names.h"
+#include "process/live_thread.h"
 #include "util/cleanup.h"
 #include "util/fd_table.h"
 #include "util/regular_file.h"
@@ -116,10 +116,11 @@ static int open_mapped(int pid, const struct proc_mapping *m, struct file_names 
 
 	snprintf(range, sizeof(range), "map_files/%" PRIx64 "-%" PRIx64, m->start,
 		 m->end);
-	fd = open_same(living_open(pid, range, O_PATH | O_CLOEXEC), &name, ret);
+	fd = open_same(live_thread_open(pid, range, O_PATH | O_CLOEXEC), &name, ret);
 	if (fd < 0 && m->path[0] == '/')
-		fd = open_same(find_below(living_open(pid, "root", ROOT_FLAGS), m->path),
-			       &name, ret);
+		fd = open_same(
+			find_below(live_thread_open(pid, "root", ROOT_FLAGS), m->path),
+			&name, ret);
 	if (fd < 0 && m->path[0] == '/')
 		fd = open_same(find_below(open("/", ROOT_FLAGS), m->path), &name, ret);
 	return fd;
@@ -132,7 +133,7 @@ static struct error *open_vdso(int pid, const struct proc_mapping *m, struct ima
 	if (size > VDSO_MAX_BYTES)
 		return error_create(ERROR_MALFORMED, "the vDSO is too large");
 
-	_cleanup_(closep) int fd = living_open(pid, "mem", O_RDONLY | O_CLOEXEC);
+	_cleanup_(closep) int fd = live_thread_open(pid, "mem", O_RDONLY | O_CLOEXEC);
 	_cleanup_(freep) void *memory = malloc((size_t)size);
 
 	if (!memory)

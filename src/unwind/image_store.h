@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "target/proc.h"
+#include "process/proc.h"
 #include "unwind/cfi.h"
 #include "util/error.h"
 
@@ -32,7 +32,7 @@ void image_store_destroy(struct image_store *store);
 
 /*
  * The image of a mapping of process `pid`; release it with image_release(). Device and
- * inode may come from an event or from /proc/PID/maps (target/file_names.h). NULL if it
+ * inode may come from an event or from /proc/PID/maps (process/file_names.h). NULL if it
  * cannot be read (the next call tries again), is not an ELF file, or the store is full:
  * it keeps 8,192 images and 256 MiB of tables. For a process that has exited the file
  * is found by the mapping's path. If a mapped file is written to, the contents that

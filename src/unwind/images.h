@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "target/proc.h"
+#include "process/proc.h"
 #include "unwind/image_store.h"
 #include "unwind/walk.h"
 #include "util/error.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "target/living.h"
+#include "process/live_thread.h"
 #include "unwind/cfi.h"
 #include "util/cleanup.h"
 #include "util/fd_table.h"
@@ -55,7 +55,7 @@ static bool is_there(int pid, uint64_t start, uint64_t end)
 	int fd;
 
 	fd_table_hold();
-	fd = living_open(pid, "pagemap", O_RDONLY | O_CLOEXEC);
+	fd = live_thread_open(pid, "pagemap", O_RDONLY | O_CLOEXEC);
 	is = fd >= 0 && are_there(fd, first, (end - 1) / page_bytes + 1 - first);
 	closep(&fd);
 	fd_table_release();
@@ -66,9 +66,9 @@ static bool read_memory(int pid, uint64_t address, void *ret, size_t size)
 {
 	bool is_read;
 
-	/* Hold the table: living_read() may open /proc files to find a thread. */
+	/* Hold the table: live_thread_read() may open /proc files to find a thread. */
 	fd_table_hold();
-	is_read = living_read(pid, address, ret, size);
+	is_read = live_thread_read(pid, address, ret, size);
 	fd_table_release();
 	return is_read;
 }

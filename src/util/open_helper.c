@@ -339,7 +339,7 @@ void open_helper_stop(void)
 	helper_destroy(take(helper));
 }
 
-void open_helper_forget(void)
+void open_helper_remove(void)
 {
 	helper = NULL;
 }

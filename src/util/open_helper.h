@@ -40,7 +40,7 @@ struct error *open_helper_start(const struct open_helper_options *options)
 void open_helper_stop(void);
 
 /* Call this in a forked child: it has no helper. */
-void open_helper_forget(void);
+void open_helper_remove(void);
 
 /* The run is ending: from now on wait only briefly. */
 void open_helper_hurry(void);

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "bpf/attach.h"
+#include "attach/attach.h"
 #include "bpf/features.h"
 #include "plan/plan.h"
 #include "probe_places.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 struct empty_probes {
 	struct attachment attachment;

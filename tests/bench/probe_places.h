@@ -3,14 +3,14 @@
 #ifndef BENCH_PROBE_PLACES_H
 #define BENCH_PROBE_PLACES_H
 
-#include "bpf/attach.h"
+#include "attach/attach.h"
 #include "plan/plan.h"
 #include "util/vec.h"
 
 enum probe_places {
 	PLACES_OUTSIDE, /* entry and return of each function */
 	/* Where memtrace puts its own probes on a kernel with all features
-	 * (collect_site() of bpf/tracer_attach.c). */
+	 * (collect_site() of trace/tracer_attach.c). */
 	PLACES_INSIDE,
 	/* The sites of PLACES_INSIDE that see results and that the kernel single-steps;
 	 * there may be none. */

@@ -16,7 +16,7 @@
 #include "library_path.h"
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
-#include "target/allocator.h"
+#include "allocator/allocator.h"
 
 #define RUNS 21
 

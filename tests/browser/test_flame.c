@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "browser/browser.h"
-#include "render/flame.h"
+#include "render/flame/flame.h"
 #include "util/cleanup.h"
 
 #define TOTAL (2 * 1024 * 1024 + 3100 + 64 + 7)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The HTML summary in a browser. */
-#include "unit/render/fixture_course.h"
+#include "unit/render/fixture_timeline.h"
 
 #include <math.h>
 
 #include "browser/browser.h"
-#include "render/html.h"
+#include "render/html/html.h"
 #include "util/strbuf.h"
 
 static struct browser *browser;
@@ -73,7 +73,7 @@ static void fill(struct fixture *f)
 	fixture_fill(f);
 	/* A stack that no longer has live blocks. */
 	FIXTURE_STACK(f, STACK_END_COMPLETE, f->symbols.data[2].start + 5);
-	fixture_fill_course(f);
+	fixture_fill_timeline(f);
 	f->snap->processes.data->memory = (struct snapshot_memory){
 		.vm_rss_bytes = 15 << 20,
 		.vm_hwm_bytes = 16 << 20,
@@ -210,7 +210,7 @@ static double chart_number(const char *selector, const char *attribute)
 	return browser_number(browser, text);
 }
 
-static void the_course_is_drawn(void)
+static void the_timeline_is_drawn(void)
 {
 	static const double live[] = {100000, 400000, 350000, 1200000, 1800000, 2100323};
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -586,7 +586,7 @@ int main(void)
 	RUN(nothing_is_suspected);
 	RUN(causes_open);
 	RUN(a_call_path_unfolds);
-	RUN(the_course_is_drawn);
+	RUN(the_timeline_is_drawn);
 	RUN(histograms);
 	RUN(the_flame_graph_works);
 	RUN(a_large_page_is_short);

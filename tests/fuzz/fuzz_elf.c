@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target/elf.h"
+#include "elf/elf.h"
 #include "util/nearest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plan/event.h"
-#include "report/filter.h"
+#include "frames/filter.h"
 #include "symbol/demangle.h"
 #include "util/units.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "report/filter.h"
+#include "frames/filter.h"
 
 DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "check.h"
-#include "render/renderer.h"
+#include "render/table/renderers.h"
 #include "util/cleanup.h"
 
 static char *read_file(const char *path)

@@ -5,12 +5,12 @@
  * be reviewed and copied here, and complete as whole-NAME for viewing.
  */
 #include "cut.h"
-#include "unit/render/fixture_course.h"
+#include "unit/render/fixture_timeline.h"
 
 #include <time.h>
 
-#include "render/flame.h"
-#include "render/html.h"
+#include "render/flame/flame.h"
+#include "render/html/html.h"
 
 static const char *write_dir;
 
@@ -96,7 +96,7 @@ static void html(void)
 
 	fixture_init(&f);
 	fixture_fill(&f);
-	fixture_fill_course(&f);
+	fixture_fill_timeline(&f);
 	f.snap->processes.data->memory = (struct snapshot_memory){
 		.vm_rss_bytes = 15 << 20,
 		.vm_hwm_bytes = 16 << 20,

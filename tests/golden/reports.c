@@ -13,7 +13,7 @@
 
 #include "golden/compare.h"
 #include "golden/target.h"
-#include "render/renderer.h"
+#include "render/table/renderers.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct symbolizer *, symbolizer_destroy);

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "render/views.h"
-#include "report/filter.h"
+#include "render/views/views.h"
+#include "frames/filter.h"
 
 #define MS (FIXTURE_NS / 1000)
 

@@ -2,7 +2,7 @@
 /* memtrace accepts every command line that README.md and docs/ show. */
 #include "check.h"
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "doc_commands.h"
 
 static void check_command(void *data, struct doc_command *command)

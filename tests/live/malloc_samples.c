@@ -17,7 +17,7 @@
 
 #include "check.h"
 #include "live/live.h"
-#include "unit/plan/tracee.h"
+#include "unit/code/tracee.h"
 
 #define FRAMES_MAX  1024
 #define THREADS_MAX 16

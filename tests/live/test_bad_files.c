@@ -12,7 +12,7 @@
 
 #include "check.h"
 #include "live/trace.h"
-#include "unit/target/elf_builder.h"
+#include "unit/elf/elf_builder.h"
 
 #if defined(__x86_64__)
 #define LIBRARIES "/usr/lib/x86_64-linux-gnu/"

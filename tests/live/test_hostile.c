@@ -750,7 +750,7 @@ static void files_without_end(void)
 {
 	enum {
 		files = 5000,
-		opened = 1024 /* OPENED_MAX of target/allocator.c */
+		opened = 1024 /* OPENED_MAX of allocator/allocator.c */
 	};
 	char top[] = "/tmp/memtrace-test-XXXXXX";
 

@@ -15,7 +15,7 @@
 
 #include <linux/bpf.h>
 
-#include "bpf/attach_events.h"
+#include "attach/attach_events.h"
 #include "bpf/features.h"
 #include "bpf/link.h"
 #include "bpf/syscall.h"

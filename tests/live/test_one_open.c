@@ -7,7 +7,7 @@
 #include "check.h"
 #include "live/files.h"
 #include "live/trace.h"
-#include "target/debug_file.h"
+#include "process/debug_file.h"
 #include "util/strbuf.h"
 
 #include <stdbool.h>

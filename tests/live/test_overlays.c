@@ -2,7 +2,7 @@
 /*
  * Targets whose program and libraries are on overlayfs, as in containers: with layers on
  * one file system and on two; files in a lower layer, copied up, and deleted. The kernel
- * has several names for these files (src/target/file_names.h).
+ * has several names for these files (src/process/file_names.h).
  */
 #include <errno.h>
 #include <sched.h>

@@ -16,7 +16,7 @@
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 
-#include "bpf/trampoline.h"
+#include "attach/trampoline.h"
 #include "check.h"
 #include "live/trace.h"
 #include "live/trampoline.h"

@@ -18,7 +18,7 @@ typedef uint64_t u64;
 
 #define ALWAYS_INLINE      static inline __attribute__((unused))
 #define compiler_barrier() __asm__ __volatile__("" : : : "memory")
-#define opaque(value)      __asm__ __volatile__("" : "+r"(value))
+#define barrier_var(value) __asm__ __volatile__("" : "+r"(value))
 #define publish(p, value)                                                                \
 	do {                                                                             \
 		compiler_barrier();                                                      \

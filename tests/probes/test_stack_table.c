@@ -19,7 +19,7 @@
 #define MAX_STACKS  4096
 #define STACK_DEPTH 127
 #ifdef NO_ATOMICS
-/* As in bpf/source.c without atomics: each number has room for the deepest stack. */
+/* As in compile/source.c without atomics: each number has room for the deepest stack. */
 #define STACK_PCS_BLOCKS (MAX_STACKS * STACK_DEPTH / ABI_PCS_BLOCK + 1)
 #else
 #define STACK_BUCKETS    (MAX_STACKS * 4 / ABI_STACK_WAYS + 1)

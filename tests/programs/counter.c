@@ -130,7 +130,7 @@ static void note_allocation(const void *block, uint64_t size, bool may_be_counte
 }
 
 /* Uncounts a block. False if it was not counted. *ret: its size. */
-static bool forget(const void *block, uint64_t *ret)
+static bool launder(const void *block, uint64_t *ret)
 {
 	uintptr_t address = (uintptr_t)block;
 	struct table *table = &tables[shard_of(address)];
@@ -150,7 +150,7 @@ static bool forget(const void *block, uint64_t *ret)
 }
 
 /* Counts the block again: it was not freed. */
-static void undo_forget(const void *block, uint64_t size)
+static void undo_remove(const void *block, uint64_t size)
 {
 	struct counter_shard *shard = &counts->shards[shard_of((uintptr_t)block)];
 	struct table *table = &tables[shard_of((uintptr_t)block)];
@@ -422,7 +422,7 @@ EXPORT void free(void *block)
 		return;
 	/* Before the call: another thread may get the address at once. */
 	if (counts)
-		forget(block, &size);
+		launder(block, &size);
 	next.free(block);
 }
 
@@ -446,13 +446,13 @@ EXPORT void *realloc(void *old, size_t size)
 	if (is_early(old) || !is_ready())
 		return old ? move_early(old, size) : early_allocate(size);
 	if (counts && old)
-		known = forget(old, &old_size);
+		known = launder(old, &old_size);
 	void *block = next.realloc(old, size);
 	if (counts && !block && old) {
 		if (!size)
 			return NULL; /* the block was freed */
 		if (known)
-			undo_forget(old, old_size);
+			undo_remove(old, old_size);
 	}
 	return result(block, size);
 }
@@ -563,7 +563,7 @@ static void *aligned_new(size_t size, size_t alignment)
 			return;                                                          \
 		}                                                                        \
 		if (counts && block)                                                     \
-			forget(block, &counted);                                         \
+			launder(block, &counted);                                        \
 		function arguments;                                                      \
 	}
 

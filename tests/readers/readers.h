@@ -3,7 +3,7 @@
 #ifndef TESTS_READERS_READERS_H
 #define TESTS_READERS_READERS_H
 
-#include "unit/cli/temp_dir.h"
+#include "unit/files/temp_dir.h"
 #include "unit/render/fixture.h"
 
 #include <jansson.h>

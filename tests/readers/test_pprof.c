@@ -3,7 +3,7 @@
  * of the same report in JSON, to the byte. */
 #include "readers/readers.h"
 #include "unit/random.h"
-#include "unit/render/fixture_course.h"
+#include "unit/render/fixture_timeline.h"
 #include "unit/render/fixture_lines.h"
 
 #define PPROF                                                                            \

@@ -2,8 +2,8 @@
 /* --replay and --diff with files that are no snapshots, and with reports that cannot be
  * written. */
 #include "offline_apart.h"
-#include "options_check.h"
-#include "temp_dir.h"
+#include "unit/options/options_check.h"
+#include "unit/files/temp_dir.h"
 #include "unit/render/fixture.h"
 
 #include <signal.h>

@@ -5,8 +5,8 @@
  * and nm and addr2line say what is right.
  */
 #include "offline_apart.h"
-#include "options_check.h"
-#include "temp_dir.h"
+#include "unit/options/options_check.h"
+#include "unit/files/temp_dir.h"
 #include "unit/render/fixture.h"
 
 #include <elf.h>

@@ -2,7 +2,7 @@
 /* The line about functions without names. */
 #include "check.h"
 
-#include "cli/stripped_note.h"
+#include "output/stripped_note.h"
 #include "unit/render/fixture.h"
 
 static void check(const struct report *report, bool is_stored, const char *want)

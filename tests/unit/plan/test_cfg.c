@@ -3,10 +3,10 @@
 #include "check.h"
 
 #include "plan/returns.h"
-#include "plan/values.h"
-#include "target/elf.h"
-#include "unit/plan/cfg_made.h"
-#include "unit/plan/guarded.h"
+#include "code/values.h"
+#include "elf/elf.h"
+#include "unit/code/cfg_made.h"
+#include "unit/code/guarded.h"
 #include "unit/random.h"
 #include "util/cleanup.h"
 

@@ -6,7 +6,7 @@
 #include <sys/sdt.h>
 
 #include "plan/plan.h"
-#include "unit/target/child.h"
+#include "unit/process/child.h"
 #include "util/cleanup.h"
 
 /* push %rbp; mov %rsp,%rbp; an instruction that the decoder does not know; ret. */

@@ -9,8 +9,8 @@
 
 #include "plan/plan.h"
 #include "util/cleanup.h"
-#include "unit/target/child.h"
-#include "unit/target/elf_builder.h"
+#include "unit/process/child.h"
+#include "unit/elf/elf_builder.h"
 
 #if defined(__x86_64__)
 #define NOTHING "first instruction: nothing better proven"

@@ -9,7 +9,7 @@
 
 #include "plan/plan_cache.h"
 #include "util/cleanup.h"
-#include "unit/target/child.h"
+#include "unit/process/child.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 DEFINE_CLEANUP(struct plan *, plan_destroy);

@@ -2,9 +2,9 @@
 /* Sites where results are settled, in functions given by their bytes. */
 #include "check.h"
 
-#include "plan/place.h"
+#include "code/place.h"
 #include "plan/returns.h"
-#include "unit/plan/cfg_made.h"
+#include "unit/code/cfg_made.h"
 
 #define ALL     (PLACE_BRANCH | PLACE_PUSH | PLACE_NOPS)
 

@@ -28,16 +28,16 @@ int main(void)
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plan/callees.h"
-#include "plan/cfg.h"
-#include "plan/place.h"
-#include "plan/reach.h"
+#include "code/callees.h"
+#include "code/cfg.h"
+#include "code/place.h"
+#include "code/reach.h"
 #include "plan/returns.h"
 #include "plan/site.h"
-#include "target/allocator.h"
-#include "target/elf.h"
-#include "target/proc.h"
-#include "unit/plan/tracee.h"
+#include "allocator/allocator.h"
+#include "elf/elf.h"
+#include "process/proc.h"
+#include "unit/code/tracee.h"
 #include "unwind/cfi.h"
 #include "util/cleanup.h"
 
@@ -1117,7 +1117,7 @@ static void judge_library(struct library *library)
 	for (unsigned v = 0; v < VARIANTS; v++)
 		printf(" %u", t.again[v]);
 	printf("\n");
-	/* With thunks functions return by a jump to a thunk, which plan/cfg.c refuses. */
+	/* With thunks functions return by a jump to a thunk, which code/cfg.c refuses. */
 	if (strstr(library->label, "thunk"))
 		CHECK_INT(found, 0);
 	else
@@ -1199,7 +1199,7 @@ static void this_machine(void)
 	CHECK(there > 0);
 }
 
-/* Releases as for unit.plan.place_releases. */
+/* Releases as for unit.code.place_releases. */
 static void other_releases(void)
 {
 	static const char *const releases[] = {"debian-11", "debian-12", "debian-13",

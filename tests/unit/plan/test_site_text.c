@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "plan/site_text.h"
-#include "target/target_file.h"
-#include "unit/target/child.h"
+#include "process/target_file.h"
+#include "unit/process/child.h"
 
 /* The mappings were read before the process unmapped this code. */
 static struct proc_mapping stale(const struct proc_maps *maps)

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "plan/plan.h"
-#include "unit/target/child.h"
+#include "unit/process/child.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

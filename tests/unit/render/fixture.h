@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-#include "render/renderer.h"
+#include "render/table/renderers.h"
 #include "util/cleanup.h"
 
 #define FIXTURE_PROCESSES 4

@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
-#include "render/brief_frames.h"
-#include "render/brief_page.h"
+#include "render/text/brief_frames.h"
+#include "render/text/brief_page.h"
 #include "render/brief_rate.h"
-#include "render/brief_verdict.h"
-#include "report/filter.h"
+#include "render/text/brief_verdict.h"
+#include "frames/filter.h"
 
 DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
 

@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "profile.pb-c.h"
-#include "report/filter.h"
+#include "frames/filter.h"
 
 DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
 

@@ -5,7 +5,7 @@
 
 #include <expat.h>
 
-#include "render/flame.h"
+#include "render/flame/flame.h"
 #include "util/strbuf.h"
 
 /* A frame of the graph. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Tests of the HTML summary that need no browser. tests/browser has the others. */
-#include "fixture_course.h"
+#include "fixture_timeline.h"
 
-#include "render/html.h"
+#include "render/html/html.h"
 #include "util/sha256.h"
 
 static char *render(struct fixture *f)
@@ -66,7 +66,7 @@ static void equal_reports_give_equal_pages(void)
 
 		fixture_init(&f);
 		fixture_fill(&f);
-		fixture_fill_course(&f);
+		fixture_fill_timeline(&f);
 		pages[i] = render(&f);
 	}
 	CHECK_STR(pages[0], pages[1]);
@@ -112,7 +112,7 @@ static void the_order_of_the_page(void)
 
 	fixture_init(&f);
 	fixture_fill(&f);
-	fixture_fill_course(&f);
+	fixture_fill_timeline(&f);
 
 	_cleanup_(freep) char *html = render(&f);
 

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "render/views.h"
-#include "report/filter.h"
+#include "render/views/views.h"
+#include "frames/filter.h"
 
 DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
 
@@ -172,7 +172,7 @@ static void add_moment(struct fixture *f, uint64_t age_s, uint64_t live_bytes,
 			 }));
 }
 
-static void course(void)
+static void timeline(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
 	struct report_options options = {.utf8 = false};
@@ -359,7 +359,7 @@ int main(void)
 	RUN(hidden_frames);
 	RUN(forms);
 	RUN(terminals);
-	RUN(course);
+	RUN(timeline);
 	RUN(frees_of_what_was_not_live);
 	RUN(processes_of_suspects);
 	RUN(rows_of_many_processes);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "render/text_wrap.h"
+#include "render/text/wrap.h"
 #include "util/cleanup.h"
 
 static void check(const char *text, size_t columns, bool utf8, const char *want)

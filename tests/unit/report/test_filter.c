@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "report/filter.h"
+#include "frames/filter.h"
 
 DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/short_name.h"
+#include "frames/short_name.h"
 #include "symbol/demangle.h"
 #include "util/cleanup.h"
 

@@ -128,7 +128,7 @@ static void zeros_are_not_too_small(void)
  * padding now. When this fails, add the field. Change the number only if the bytes are
  * padding.
  */
-static void no_field_is_forgotten(void)
+static void no_field_is_removed(void)
 {
 	static const struct {
 		const char *table;
@@ -176,7 +176,7 @@ static void no_field_is_forgotten(void)
 	}
 }
 
-static void no_member_is_forgotten(void)
+static void no_member_is_removed(void)
 {
 	bool covered[sizeof(struct snapshot)] = {false};
 	size_t left = 0;
@@ -203,7 +203,7 @@ static void no_member_is_forgotten(void)
 	       sizeof(((struct snapshot *)NULL)->losses));
 	memset(covered + offsetof(struct snapshot, strings), true,
 	       sizeof(struct string_table));
-	/* Events are not saved (cli/options.c). */
+	/* Events are not saved (options/options.c). */
 #define NOT_SAVED(member)                                                                \
 	memset(covered + offsetof(struct snapshot, member), true,                        \
 	       sizeof(((struct snapshot *)NULL)->member))
@@ -295,8 +295,8 @@ int main(void)
 	RUN(nothing_travels);
 	RUN(many_blocks);
 	RUN(zeros_are_not_too_small);
-	RUN(no_field_is_forgotten);
-	RUN(no_member_is_forgotten);
+	RUN(no_field_is_removed);
+	RUN(no_member_is_removed);
 	RUN(later_versions_add);
 	return check_done();
 }

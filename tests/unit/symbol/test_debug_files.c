@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Debug info in other files: by build-id, debuglink, dwz, .gnu_debugdata and debuginfod.
  * It is found, refused, and not requested from a server unless the user asks for that. */
-#include "unit/symbol/compare_lines.h"
+#include "unit/dwarf/compare_lines.h"
 
 #include <sys/stat.h>
 

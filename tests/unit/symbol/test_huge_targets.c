@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 
 #include "large_elf.h"
-#include "symbol/lines.h"
+#include "dwarf/lines.h"
 #include "symbol/reader.h"
-#include "unit/target/child.h"
+#include "unit/process/child.h"
 #include "util/cleanup.h"
 
 #define PAGE 4096

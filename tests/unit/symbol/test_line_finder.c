@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Lines of a process that runs, exits, loses its file, or loads libraries. */
-#include "unit/symbol/compare_lines.h"
+#include "unit/dwarf/compare_lines.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #include "descriptors.h"
 #include "symbol/cache.h"
-#include "symbol/lines.h"
+#include "dwarf/lines.h"
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 

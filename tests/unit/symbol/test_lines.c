@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* File, line and inlined functions of addresses all over small programs, for several
  * compilers, DWARF versions and compressions, compared with addr2line. */
-#include "unit/symbol/compare_lines.h"
+#include "unit/dwarf/compare_lines.h"
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 

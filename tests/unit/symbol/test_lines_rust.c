@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Lines, inlined functions and names of a Rust program in both mangling schemes, compared
  * with addr2line. */
-#include "unit/symbol/compare_lines.h"
+#include "unit/dwarf/compare_lines.h"
 
 #define SOURCE TEST_DATA_DIR "/unit/symbol/targets/inlines.rs"
 

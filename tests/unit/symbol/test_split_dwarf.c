@@ -2,7 +2,7 @@
 /* Lines and inlined functions of programs with split DWARF, for several compilers, DWARF
  * versions and places of the files, compared with addr2line for the same code without
  * split DWARF. */
-#include "unit/symbol/compare_lines.h"
+#include "unit/dwarf/compare_lines.h"
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 

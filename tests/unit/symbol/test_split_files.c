@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where .dwo files and packages of them are found, and files in their place that are
  * refused: then there are lines, but no functions. */
-#include "unit/symbol/compare_lines.h"
+#include "unit/dwarf/compare_lines.h"
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "target/file_names.h"
+#include "process/file_names.h"
 #include "unwind/image_store.h"
 #include "unwind/images.h"
 

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "target/proc.h"
+#include "process/proc.h"
 #include "unwind/images.h"
 #include "unwind/rules.h"
 #include "unwind/walk.h"

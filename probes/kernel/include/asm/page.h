@@ -2,7 +2,7 @@
 #ifndef MEMTRACE_ASM_PAGE_H
 #define MEMTRACE_ASM_PAGE_H
 
-/* The page size of the running kernel; bpf/source.c defines it. */
+/* The page size of the running kernel; compile/source.c defines it. */
 #define PAGE_SIZE MEMTRACE_PAGE_SIZE
 
 #endif

@@ -3,7 +3,7 @@
 #define MEMTRACE_LINUX_VERSION_H
 
 #define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + ((c) > 255 ? 255 : (c)))
-/* The version of the running kernel; bpf/source.c defines it. */
+/* The version of the running kernel; compile/source.c defines it. */
 #define LINUX_VERSION_CODE MEMTRACE_LINUX_VERSION_CODE
 
 #endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control-flow graph of a function, made from its machine code: its instructions,
+ * their successors, the position of the stack pointer, and how the function exits. Code
+ * that the compiler split off (".cold") is part of it. x86-64; pure except for the
+ * reads.
+ *
+ * The code does not say which calls never return. A callee is assumed not to return if
+ * its name says so, or if a call to it is followed by nops or by the function's end,
+ * and no call to it is followed by code that nothing else leads to.
+ */
+#ifndef CODE_CFG_H
+#define CODE_CFG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "code/callees.h"
+#include "code/decode.h"
+#include "util/vec.h"
+
+#define CFG_INSNS_MAX  16384       /* bound per function */
+#define CFG_RANGES_MAX 16          /* the function and its split-off parts */
+#define CFG_RANGE_MAX  (64u << 10) /* bytes per range */
+#define CFG_SUCCESSORS 2
+#define CFG_NO_BP      INT32_MIN
+
+/* How a function is left at an instruction. */
+enum cfg_exit {
+	CFG_GOES_ON,
+	CFG_RETURNS, /* ret */
+	CFG_LEAVES,  /* a tail call: the function at `callee` returns to our caller */
+	CFG_ENDS,    /* control never comes back: abort(), a trap */
+};
+
+struct cfg_insn {
+	uint64_t address; /* in the file's address space */
+	struct insn insn;
+	uint32_t
+		next[CFG_SUCCESSORS]; /* indexes; INSN_JCC: next[0] is the taken branch */
+	uint8_t next_count;
+	enum cfg_exit exit;
+	/* Stands for the exit of a conditional jump out of the function. It is not an
+	 * instruction, so no probe can be there. */
+	bool is_pseudo;
+	struct callee callee; /* for calls and CFG_LEAVES */
+	/* Before the instruction the return address is at rsp + sp_delta, bytes. */
+	int32_t sp_delta;
+	int32_t bp_delta; /* the same for rbp; CFG_NO_BP: unknown */
+	bool returns;     /* some path from here reaches CFG_RETURNS or CFG_LEAVES */
+};
+
+/* Provides the code. */
+struct cfg_source {
+	/* Copy up to `size` bytes of code at `address`. Returns the number copied. */
+	size_t (*read)(void *arg, uint64_t address, uint8_t *ret, size_t size);
+	/* Get the bounds of the function, or split-off part, that contains `address`;
+	 * `end` is exclusive. False: unknown. May be NULL. */
+	bool (*extent)(void *arg, uint64_t address, uint64_t *start, uint64_t *end);
+	void *arg;
+	const struct callees *callees; /* NULL: all callees are unknown */
+};
+
+struct cfg {
+	uint64_t start;
+	VEC(struct cfg_insn)
+	insns;          /* ordered by address, pseudo ones last; [entry] is first */
+	uint32_t entry; /* index of the first executed instruction */
+};
+
+/*
+ * Read the function at `address`. `size` is its size in bytes; 0: ask source->extent.
+ * Returns NULL, or why the function is not understood: a static string. Call
+ * cfg_deinit() in either case.
+ */
+const char *cfg_read(const struct cfg_source *source, uint64_t address, uint64_t size,
+		     struct cfg *ret);
+void cfg_deinit(struct cfg *cfg);
+
+#endif

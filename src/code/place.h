@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Choose the places in a function where probes cost least and still see every call. The
+ * kernel emulates some instructions; all others it steps through in a copy, at about
+ * twenty times the cost. So the best site is the first emulated instruction that every
+ * call executes exactly once while the arguments are still in registers. x86-64; pure:
+ * bytes in, place out.
+ *
+ * It is proven that the site is on an instruction boundary of the straight line from
+ * the first byte; that every instruction on this line is known and continues at the
+ * next one; and that no branch within `code` leads back into the line. Jumps from
+ * outside `code`, for instance from a .cold part, and targets of indirect jumps cannot
+ * be seen. Compilers do not make either end in the straight line before a function's
+ * first branch.
+ */
+#ifndef CODE_PLACE_H
+#define CODE_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "code/decode.h"
+
+#define PLACE_ARGUMENTS   6    /* arguments passed in registers (System V psABI 3.2.3) */
+#define PLACE_NO_REGISTER 0xff /* not in a register */
+
+/* The instructions that the kernel emulates at a uprobe (arch/x86/kernel/uprobes.c). */
+enum place_emulated {
+	PLACE_BRANCH = 1, /* jmp, jcc and the one-byte nop */
+	PLACE_PUSH = 2,   /* push of a register */
+	PLACE_NOPS = 4,   /* nops of two to eight bytes, in the kernel's forms */
+	/* call rel32, since Linux 3.16. Not part of place_kernel_emulates(): most
+	 * kernels then do not push the return address on a shadow stack (CET). */
+	PLACE_CALL = 8,
+};
+
+/* The instructions that a kernel of this version emulates, without PLACE_CALL. */
+unsigned place_kernel_emulates(unsigned major, unsigned minor);
+
+/* A static string: why the instruction `insn`, `offset` bytes from the start of
+ * `function`, is a good site. NULL: a kernel that emulates `kernel` (enum
+ * place_emulated, or-ed) does not emulate it. */
+const char *place_emulated(const uint8_t *function, size_t offset,
+			   const struct insn *insn, unsigned kernel);
+
+struct place_request {
+	unsigned arguments; /* bit n: argument n must be readable at the entry site */
+	unsigned emulated;  /* enum place_emulated, or-ed */
+	bool wants_return;  /* a return probe too */
+	bool frees;         /* free(pointer): calls with NULL may be missed */
+	/* The entry site may be after the function's system call, when its effect is
+	 * already visible to other threads. */
+	bool past_syscall;
+};
+
+struct place {
+	uint32_t entry_delta; /* bytes from the function's first byte to the entry site */
+	int32_t sp_delta;     /* bytes; at the entry site the return address is at rsp +
+				 sp_delta */
+	/* The register with argument n at the entry site (enum insn_register), or
+	 * PLACE_NO_REGISTER. */
+	uint8_t arg_reg[PLACE_ARGUMENTS];
+	bool emulated;
+
+	/* With wants_return: the return probe's site, where rsp points to the return
+	 * address. If it is the entry site, both probes share one breakpoint. */
+	uint32_t return_delta;
+	bool return_emulated;
+
+	const char *reason; /* static */
+};
+
+/*
+ * Choose the sites in the function with the bytes code[0] to code[size - 1]. `code`
+ * must be the whole function, since branches outside of it are not seen. If nothing
+ * better is proven, the site is the first instruction. False: the kernel refuses probes
+ * there too; only ret->reason is set.
+ */
+bool place_choose(const uint8_t *code, size_t size, const struct place_request *request,
+		  struct place *ret);
+
+#endif

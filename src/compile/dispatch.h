@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Detects threads that use syscall user dispatch (prctl(2),
+ * PR_SET_SYSCALL_USER_DISPATCH). The kernel may send such a thread SIGSYS instead of
+ * making a system call, also for the system call of a return probe. /proc does not show
+ * the setting, and ptrace(2) shows it only for stopped threads. So a BPF program looks at
+ * each thread (bpf_iter_task, Linux 5.8; of a single process, 6.1). This does not stop
+ * any thread.
+ */
+#ifndef COMPILE_DISPATCH_H
+#define COMPILE_DISPATCH_H
+
+enum dispatch_answer {
+	DISPATCH_UNUSED,
+	DISPATCH_USED,
+	DISPATCH_UNKNOWN, /* the kernel has no way to find out */
+};
+
+/* Load the program. Returns its descriptor or -errno. */
+int dispatch_open(void);
+
+#define DISPATCH_ALL_PROCESSES 0
+
+/* Check all threads of the process `pid`, or of all processes. The answer is
+ * DISPATCH_UNUSED for a process that has ended. */
+enum dispatch_answer dispatch_ask(int program, int pid);
+
+#endif

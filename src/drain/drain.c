@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/drain.h"
+
+#include <string.h>
+
+#include "drain/drain_blocks.h"
+#include "bpf/mapped.h"
+#include "drain/stack_pcs.h"
+#include "process/proc.h"
+#include "util/cleanup.h"
+
+_Static_assert((int)STACK_END_COMPLETE == ABI_END_COMPLETE, "same numbers");
+_Static_assert((int)STACK_END_DEPTH == ABI_END_DEPTH, "same numbers");
+_Static_assert((int)STACK_END_NO_FRAME == ABI_END_NO_FRAME, "same numbers");
+_Static_assert((int)STACK_END_UNREADABLE == ABI_END_UNREADABLE, "same numbers");
+_Static_assert((int)STACK_END_CORRUPT == ABI_END_CORRUPT, "same numbers");
+_Static_assert((int)STACK_END_UNLEARNED == ABI_END_UNLEARNED, "same numbers");
+
+/* --- stacks ----------------------------------------------------------------------- */
+
+/* State for reading stacks into a snapshot. */
+struct read_stacks {
+	struct snapshot *snap;
+	const struct drain_slots *slots;
+	uint32_t max_depth;
+	struct stack_pcs pcs;
+};
+
+static bool read_stack_heads(const void *elements, uint32_t first, uint32_t count,
+			     void *arg)
+{
+	const struct abi_stack_head *heads = elements;
+	struct read_stacks *r = arg;
+	struct snapshot *snap = r->snap;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct abi_stack_head head = heads[i];
+		uint32_t depth =
+			head.check && head.depth <= r->max_depth ? head.depth : 0;
+		const uint64_t *pc = depth ? stack_pcs_at(&r->pcs, head.at) : NULL;
+
+		if (depth && !pc)
+			return false;
+
+		struct snapshot_stack stack = {
+			.first_frame = (uint32_t)snap->frames.len,
+			.depth = (uint16_t)depth,
+			.gap = head.gap < depth ? head.gap : 0,
+			.end = head.end < STACK_END_COUNT ? head.end : 0,
+			.allocator = head.allocator,
+			.process = r->slots->families
+					   ? families_process(r->slots->families,
+							      head.family)
+					   : 0,
+		};
+
+		if (!vec_reserve(&snap->frames, snap->frames.len + depth) ||
+		    !vec_push(&snap->stacks, stack))
+			return false;
+		if (depth)
+			memcpy(snap->frames.data + snap->frames.len, pc,
+			       depth * sizeof(*pc));
+		snap->frames.len += depth;
+	}
+	return true;
+}
+
+/* --- all together ----------------------------------------------------------------- */
+
+static void start_over(struct drain *d)
+{
+	d->snap->blocks[BLOCK_HEAP].len = 0;
+	d->keys.len = 0;
+	hashmap_deinit(&d->others);
+}
+
+static struct error *read_blocks(struct drain *d, bool *settled)
+{
+	struct error *err;
+
+	start_over(d);
+	err = drain_journal_open(d);
+	if (err)
+		return err;
+	err = drain_read_tables(d);
+	if (!err && !drain_journal_is_good(d)) {
+		start_over(d);
+		err = drain_read_tables(d);
+	}
+	return error_first(err, drain_journal_close(d, settled));
+}
+
+/* Remove blocks that were freed or belong to no process of the snapshot, and set the
+ * stack of the others. Returns how many blocks had the number of a miss. */
+static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver,
+			  uint64_t stacks_used)
+{
+	struct snapshot_block *blocks = d->snap->blocks[BLOCK_HEAP].data;
+	size_t kept = 0, by_walk = 0;
+
+	for (size_t i = 0; i < d->keys.len; i++) {
+		if (!d->keys.data[i])
+			continue;
+		by_walk += blocks[i].stack != ABI_NO_STACK &&
+			   blocks[i].stack & ABI_MISS_STACK_BIT;
+		/* Ask also for blocks of other processes: a later snapshot may list
+		 * them. */
+		blocks[i].stack = resolver->stack(resolver->arg, blocks[i].stack);
+		if (blocks[i].process == SNAPSHOT_NO_PROCESS)
+			continue;
+		if (blocks[i].stack >= stacks_used)
+			blocks[i].stack = SNAPSHOT_NO_STACK;
+		blocks[kept++] = blocks[i];
+	}
+	d->snap->blocks[BLOCK_HEAP].len = kept;
+	return by_walk;
+}
+
+/* If more blocks than this have the number of a miss, the table is renumbered: each such
+ * number can keep a page of them in memory (unwind_miss/aliases.h). */
+#define MAX_BY_WALK 1024
+
+/* How often the tables are read if the journal overflows. */
+#define MAX_READINGS 6
+
+struct error *drain_blocks(const struct drain_maps *maps,
+			   const struct source_sizes *sizes, struct abi_control *control,
+			   const struct drain_slots *slots,
+			   const struct tick_clock *ticks,
+			   const struct drain_resolver *resolver, struct snapshot *snap,
+			   bool *settled)
+{
+	_cleanup_(freep) uint32_t *first =
+		calloc((size_t)sizes->live_buckets + 1, sizeof(*first));
+	struct drain d = {.maps = maps,
+			  .sizes = sizes,
+			  .slots = slots,
+			  .ticks = ticks,
+			  .snap = snap,
+			  .control = control,
+			  .first_of_bucket = first};
+	struct error *err = NULL;
+
+	if (!first)
+		return error_no_memory();
+	hashmap_init(&d.others, ticks->start_ns);
+	*settled = false;
+	for (int i = 0; i < MAX_READINGS && !err && !*settled; i++)
+		err = read_blocks(&d, settled);
+	hashmap_deinit(&d.others);
+
+	/* Read the stacks last: then they include each stack that a block names. */
+	resolver->catch_up(resolver->arg);
+	uint64_t used = __atomic_load_n(&control->stacks_used, __ATOMIC_SEQ_CST);
+
+	if (used > sizes->max_stacks)
+		used = sizes->max_stacks;
+	/* Only in the buckets: an element of a hash could hold another block by now. */
+	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK && maps->live >= 0)
+		err = drain_renumber(maps->live, sizes->live_buckets, resolver);
+	vec_deinit(&d.keys);
+	if (err)
+		return err;
+	return drain_stacks(maps, sizes, slots, (uint32_t)used, snap);
+}
+
+struct error *drain_stacks(const struct drain_maps *maps,
+			   const struct source_sizes *sizes,
+			   const struct drain_slots *slots, uint32_t used,
+			   struct snapshot *snap)
+{
+	struct read_stacks r = {
+		.snap = snap, .slots = slots, .max_depth = sizes->stack_depth};
+	struct error *err;
+
+	stack_pcs_init(&r.pcs, maps->stack_pcs, sizes);
+	err = mapped_walk(maps->stacks, used, sizeof(struct abi_stack_head),
+			  read_stack_heads, &r);
+	stack_pcs_deinit(&r.pcs);
+	return err;
+}
+
+/* --- counters --------------------------------------------------------------------- */
+
+static bool sum_counters(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_counters *records = elements;
+	struct abi_counters *sum = arg;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		for (int j = 0; j < ABI_COUNTER_COUNT; j++)
+			sum->value[j] += *(const volatile uint64_t *)&records[i].value[j];
+	}
+	return true;
+}
+
+struct count_dead {
+	const struct drain_slots *slots;
+	const struct snapshot *snap;
+	uint32_t slot_count;
+	uint64_t dead;
+};
+
+/* Did this thread die inside a call, while its process lives on? */
+static bool has_died(const struct count_dead *c, const struct abi_pending *p)
+{
+	uint32_t index = p->process < c->slot_count ? c->slots->process[p->process]
+						    : SNAPSHOT_NO_PROCESS;
+	const struct snapshot_process *process = snapshot_process(c->snap, index);
+
+	return process && !process->exited &&
+	       !proc_has_thread(process->pid, ABI_CALLER_TID(p->owner));
+}
+
+static bool count_dead_owners(const void *elements, uint32_t first, uint32_t count,
+			      void *arg)
+{
+	const struct abi_pending *slots = elements;
+	struct count_dead *c = arg;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		struct abi_pending p = *(const volatile struct abi_pending *)&slots[i];
+
+		if (p.owner && has_died(c, &p))
+			c->dead++;
+	}
+	return true;
+}
+
+static bool count_dead_owner(uint64_t key, const void *value, void *arg)
+{
+	const struct abi_pending *p = value;
+	struct count_dead *c = arg;
+
+	(void)key;
+	c->dead += has_died(c, p);
+	return true;
+}
+
+struct error *drain_counters(const struct drain_maps *maps,
+			     const struct source_sizes *sizes,
+			     const struct drain_slots *slots, struct snapshot *snap)
+{
+	static const struct {
+		enum abi_counter counter;
+		enum loss loss;
+	} losses[] = {
+		{ABI_BLOCKS_FULL, LOSS_BLOCKS_FULL},
+		{ABI_STACKS_FULL, LOSS_STACKS_FULL},
+		{ABI_SCRATCH_FULL, LOSS_STACKS_PREEMPTED},
+		{ABI_PENDING_FULL, LOSS_PENDING_FULL},
+		{ABI_CALLS_ABANDONED, LOSS_CALLS_ABANDONED},
+		{ABI_READ_FAILED, LOSS_READ_FAILED},
+		{ABI_BLOCKS_REPLACED, LOSS_BLOCKS_REPLACED},
+		{ABI_STACKS_UNREADABLE, LOSS_STACKS_UNREADABLE},
+		{ABI_STACKS_TRUNCATED, LOSS_STACKS_TRUNCATED},
+		{ABI_EVENTS_LOST, LOSS_EVENTS_LOST},
+		{ABI_PROCESSES_FULL, LOSS_PROCESSES_FULL},
+		{ABI_WALKS_LOST, LOSS_WALKS_LOST},
+		{ABI_WALKS_OVER_BUDGET, LOSS_WALKS_OVER_BUDGET},
+	};
+	struct abi_counters sum = {{0}};
+	struct count_dead dead = {
+		.slots = slots, .snap = snap, .slot_count = sizes->process_slots};
+	struct error *err = mapped_walk(maps->counters, sizes->cpu_slots, sizeof(sum),
+					sum_counters, &sum);
+
+	if (!err && maps->pending >= 0)
+		err = mapped_walk(maps->pending, ABI_PENDING_SLOTS,
+				  sizeof(struct abi_pending), count_dead_owners, &dead);
+	if (!err && maps->pending_spill >= 0)
+		err = drain_walk_hash(maps->pending_spill, sizeof(struct abi_pending),
+				      count_dead_owner, &dead);
+	if (err)
+		return err;
+	snap->totals[BLOCK_HEAP] = (struct snapshot_totals){
+		.allocations = sum.value[ABI_ALLOCATIONS],
+		.allocated_bytes = sum.value[ABI_ALLOCATED_BYTES],
+		.frees = sum.value[ABI_FREES],
+		.freed_bytes = sum.value[ABI_FREED_BYTES],
+		.frees_unknown = sum.value[ABI_FREES_UNKNOWN],
+		.failures = sum.value[ABI_FAILURES],
+	};
+	snap->estimated = (struct snapshot_totals){
+		.allocations =
+			sum.value[ABI_ESTIMATED_ALLOCATIONS] >> ABI_SAMPLE_WEIGHT_SHIFT,
+		.allocated_bytes = sum.value[ABI_ESTIMATED_ALLOCATED_BYTES],
+		.frees = sum.value[ABI_ESTIMATED_FREES] >> ABI_SAMPLE_WEIGHT_SHIFT,
+		.freed_bytes = sum.value[ABI_ESTIMATED_FREED_BYTES],
+	};
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		snap->losses[losses[i].loss] += sum.value[losses[i].counter];
+	snap->losses[LOSS_CALLS_ABANDONED] += dead.dead;
+	return NULL;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the maps into a snapshot while the target runs on. The tables change while they
+ * are read. So the probes write each change to a journal before they make it. The tables
+ * as read, with the journal applied, are the state at one moment: no block is missing or
+ * listed twice.
+ */
+#ifndef DRAIN_DRAIN_H
+#define DRAIN_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/families.h"
+#include "bpf/fence.h"
+#include "compile/source.h"
+#include "bpf/ticks.h"
+#include "snapshot/snapshot.h"
+#include "util/error.h"
+
+struct abi_block;
+struct abi_control;
+
+/* Descriptors of the maps of probes/maps.c; -1: this run does not have the map. */
+struct drain_maps {
+	int control, processes, counters, live, live_spill, journal, pending,
+		pending_spill, stacks, stack_pcs;
+	struct fence *fence; /* borrowed */
+};
+
+/* For each slot of `processes`, the index of its process in the snapshot.
+ * SNAPSHOT_NO_PROCESS: it has no process there, and its blocks are left out. */
+struct drain_slots {
+	const uint32_t *process; /* sizes.process_slots elements */
+	/* The process for each family of stacks. NULL: all stacks are of process 0. */
+	const struct families *families;
+};
+
+/* Resolves the numbers of unwind misses (abi_walk.h) to stacks. `catch_up` waits until
+ * all misses so far are resolved. `stack` returns the number of the stack, or
+ * ABI_NO_STACK. */
+struct drain_resolver {
+	void (*catch_up)(void *arg);
+	uint32_t (*stack)(void *arg, uint32_t stack);
+	void *arg;
+};
+
+/*
+ * Add the heap blocks, stacks and frames to `snap`. Times are converted by `ticks`. The
+ * caller has set snap->time_ns and snap->attached_ns. `control` is the mapped control
+ * record. If the journal overflows, the tables are read again. If it overflows each time,
+ * *settled is false and the snapshot is inconsistent: blocks that moved during the
+ * reading may be missing or listed twice.
+ */
+struct error *drain_blocks(const struct drain_maps *maps,
+			   const struct source_sizes *sizes, struct abi_control *control,
+			   const struct drain_slots *slots,
+			   const struct tick_clock *ticks,
+			   const struct drain_resolver *resolver, struct snapshot *snap,
+			   bool *settled) __attribute__((warn_unused_result));
+
+/* Ask the resolver for the stack of each block that has the number of a miss; for use
+ * between snapshots. Blocks in the buckets get the number of their stack. A block that
+ * moves during the call may be left out. */
+struct error *drain_ask_stacks(const struct drain_maps *maps,
+			       const struct source_sizes *sizes,
+			       const struct drain_resolver *resolver)
+	__attribute__((warn_unused_result));
+
+/* Add the first `used` stacks, with their frames, to `snap`. */
+struct error *drain_stacks(const struct drain_maps *maps,
+			   const struct source_sizes *sizes,
+			   const struct drain_slots *slots, uint32_t used,
+			   struct snapshot *snap) __attribute__((warn_unused_result));
+
+/* Add the counters. Calls whose thread died before they returned are counted as
+ * abandoned, unless their whole process has exited. */
+struct error *drain_counters(const struct drain_maps *maps,
+			     const struct source_sizes *sizes,
+			     const struct drain_slots *slots, struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/* Called for each block that drain_remove_gone() removes. */
+struct drain_taken {
+	void (*fn)(void *arg, uint32_t slot, const struct abi_block *block);
+	void *arg;
+};
+
+/* Remove everything that belongs to the slots with gone[slot] set (sizes.process_slots
+ * elements); their processes have ended. Adds the removed blocks and their bytes to
+ * *blocks and *bytes. */
+struct error *drain_remove_gone(const struct drain_maps *maps,
+				const struct source_sizes *sizes,
+				struct abi_control *control, const bool gone[],
+				const struct drain_taken *taken, uint64_t *blocks,
+				uint64_t *bytes) __attribute__((warn_unused_result));
+
+#endif

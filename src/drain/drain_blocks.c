@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/drain_blocks.h"
+
+/* Ticks are rounded down, possibly to a time before the attach. */
+static uint64_t block_time_ns(const struct drain *d, const struct abi_block *b)
+{
+	uint64_t time_ns = tick_clock_time_ns(d->ticks, ABI_TICKS(b->thread, b->tick));
+
+	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
+}
+
+/* Convert a block of the probes to a block of the snapshot. */
+static struct snapshot_block block_from(const struct drain *d, uint64_t key,
+					const struct abi_block *b)
+{
+	uint32_t slot = ABI_KEY_SLOT(key);
+
+	return (struct snapshot_block){
+		.address = ABI_KEY_ADDRESS(key),
+		.process = slot < d->sizes->process_slots ? d->slots->process[slot]
+							  : SNAPSHOT_NO_PROCESS,
+		.size_bytes = b->size_bytes,
+		.time_ns = block_time_ns(d, b),
+		.stack = b->stack, /* resolved later: it may not be stored yet */
+		.tid = ABI_TID(b->thread),
+	};
+}
+
+size_t drain_find_in_bucket(const struct drain *d, uint32_t at, uint64_t key)
+{
+	for (uint32_t i = d->first_of_bucket[at]; i < d->first_of_bucket[at + 1]; i++) {
+		if (d->keys.data[i] == key)
+			return i;
+	}
+	return DRAIN_NOWHERE;
+}
+
+size_t drain_find(const struct drain *d, uint64_t key)
+{
+	uint64_t word = key >> 3, index;
+	uint32_t total = d->sizes->live_buckets;
+	size_t at = DRAIN_NOWHERE;
+
+	if (total && !(key & 7))
+		at = drain_find_in_bucket(d, abi_live_hash(word, total, 0), key);
+	if (total && !(key & 7) && at == DRAIN_NOWHERE)
+		at = drain_find_in_bucket(d, abi_live_hash(word, total, 1), key);
+	if (at == DRAIN_NOWHERE && hashmap_get(&d->others, key, &index))
+		at = index;
+	return at;
+}
+
+bool drain_append(struct drain *d, uint64_t key, const struct abi_block *block)
+{
+	return vec_push(&d->keys, key) &&
+	       vec_push(&d->snap->blocks[BLOCK_HEAP], block_from(d, key, block));
+}
+
+void drain_replace(struct drain *d, size_t index, uint64_t key,
+		   const struct abi_block *block)
+{
+	d->keys.data[index] = key;
+	d->snap->blocks[BLOCK_HEAP].data[index] = block_from(d, key, block);
+}
+
+bool drain_add(struct drain *d, uint64_t key, const struct abi_block *block)
+{
+	size_t index = drain_find(d, key);
+
+	if (index != DRAIN_NOWHERE) {
+		drain_replace(d, index, key, block);
+		return true;
+	}
+	return hashmap_put(&d->others, key, d->keys.len) && drain_append(d, key, block);
+}
+
+void drain_remove(struct drain *d, uint64_t key)
+{
+	size_t index = drain_find(d, key);
+
+	if (index != DRAIN_NOWHERE)
+		d->keys.data[index] = 0;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+#include <time.h>
+
+#include "drain/drain_blocks.h"
+#include "bpf/mapped.h"
+
+/* The second half must begin on a page. */
+_Static_assert(ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal) % 65536 == 0,
+	       "a half can be mapped");
+
+void drain_pause_ns(long ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+bool drain_apply(struct drain *d, const struct abi_journal *e)
+{
+	const struct abi_block block = {e->size_bytes, e->stack, e->thread, e->tick, 0};
+	uint64_t gone = e->kind == ABI_JOURNAL_TAKEN ? e->key : e->old_key;
+
+	if (gone)
+		drain_remove(d, gone);
+	return e->kind != ABI_JOURNAL_PUT || drain_add(d, e->key, &block);
+}
+
+static bool apply_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_journal *entries = elements;
+	struct drain *d = arg;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		const volatile uint32_t *kind = &entries[i].kind;
+
+		for (int tries = 0; !*kind && tries < DRAIN_ENTRY_TRIES; tries++)
+			drain_pause_ns(1000);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!*kind) {
+			d->settled = false;
+			continue;
+		}
+
+		struct abi_journal entry = entries[i];
+
+		if (!drain_apply(d, &entry))
+			return false;
+	}
+	return true;
+}
+
+static bool clear_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	(void)first;
+	(void)arg;
+	memset((void *)(uintptr_t)elements, 0,
+	       (size_t)count * sizeof(struct abi_journal));
+	return true;
+}
+
+static bool is_ring(const struct drain *d)
+{
+	return d->maps->live < 0;
+}
+
+static uint64_t *used_of(const struct drain *d)
+{
+	return &d->control->journal_used[d->control->journal_half];
+}
+
+static uint64_t entries_used(const struct drain *d)
+{
+	return __atomic_load_n(used_of(d), __ATOMIC_SEQ_CST);
+}
+
+/* Apply `fn` to the first `count` entries of the current half. */
+static struct error *walk_half(struct drain *d, uint64_t count, mapped_fn fn)
+{
+	return mapped_walk_part(d->maps->journal,
+				(uint32_t)d->control->journal_half * ABI_JOURNAL_ENTRIES,
+				(uint32_t)count, sizeof(struct abi_journal), fn, d);
+}
+
+/* Switch halves and clear the entries of the last reading but one. The programs that
+ * wrote them have ended. */
+static struct error *clear_half(struct drain *d)
+{
+	uint64_t used;
+
+	d->control->journal_half ^= 1;
+	used = entries_used(d);
+	return walk_half(d, used < ABI_JOURNAL_ENTRIES ? used : ABI_JOURNAL_ENTRIES,
+			 clear_journal);
+}
+
+/* A ring has no halves: wait until programs that still write to it have ended. */
+static struct error *clear_ring(struct drain *d)
+{
+	d->fenced &= fence_wait(d->maps->fence);
+	return drain_ring_clear(d);
+}
+
+struct error *drain_journal_open(struct drain *d)
+{
+	struct error *err;
+
+	/* Wait for all programs that wrote to the half that is used next. */
+	d->fenced = fence_end(d->maps->fence);
+	d->is_half_made = false;
+	err = is_ring(d) ? clear_ring(d) : clear_half(d);
+	if (err)
+		return err;
+	__atomic_store_n(used_of(d), 0, __ATOMIC_SEQ_CST);
+	d->late_changes = __atomic_load_n(&d->control->late_changes, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&d->control->draining, 1 + d->control->journal_half,
+			 __ATOMIC_SEQ_CST);
+	fence_begin(d->maps->fence);
+	/* Programs that write to a ring do not count late changes, so all programs that
+	 * are running must end before the tables are read. */
+	if (is_ring(d))
+		d->fenced &= fence_end(d->maps->fence);
+	return NULL;
+}
+
+bool drain_journal_is_good(struct drain *d)
+{
+	if (is_ring(d) ||
+	    (!d->is_half_made && __atomic_load_n(&d->control->late_changes,
+						 __ATOMIC_SEQ_CST) == d->late_changes))
+		return true;
+	d->fenced &= fence_end(d->maps->fence);
+	return false;
+}
+
+struct error *drain_journal_close(struct drain *d, bool *settled)
+{
+	uint64_t used = entries_used(d);
+	bool is_whole =
+		is_ring(d) ? used < ABI_JOURNAL_LOST : used <= ABI_JOURNAL_ENTRIES;
+	struct error *err;
+
+	d->settled = d->fenced && is_whole;
+	if (!is_whole)
+		used = is_ring(d) ? 0 : ABI_JOURNAL_ENTRIES;
+	err = is_ring(d) ? drain_ring_apply(d, used) : walk_half(d, used, apply_journal);
+	__atomic_store_n(&d->control->draining, 0, __ATOMIC_SEQ_CST);
+	*settled = d->settled;
+	return err;
+}

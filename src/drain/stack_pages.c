@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/stack_pages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct error *stack_pages_init(struct stack_pages *pages, uint32_t cpu_slots)
+{
+	pages->room_count = cpu_slots * ABI_MISS_ROOMS;
+	pages->rooms = calloc(pages->room_count, sizeof(*pages->rooms));
+	return pages->rooms ? NULL : error_no_memory();
+}
+
+void stack_pages_deinit(struct stack_pages *pages)
+{
+	free(pages->rooms);
+	pages->rooms = NULL;
+}
+
+static size_t count_changed(const struct abi_miss *walk)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ABI_MISS_PAGES; i++)
+		count += (size_t)__builtin_popcountll(walk->changed[i]);
+	return count;
+}
+
+static void apply(struct stack_room *room, const struct abi_miss *walk)
+{
+	const uint8_t(*next)[ABI_MISS_BLOCK_BYTES] = walk->block;
+
+	for (size_t i = 0; i < ABI_MISS_PAGES; i++) {
+		uint64_t at = ABI_MISS_AT(walk->base + i * ABI_MISS_PAGE_BYTES);
+
+		for (uint64_t left = walk->changed[at]; left; left &= left - 1)
+			memcpy(room->page[at] +
+				       __builtin_ctzll(left) * ABI_MISS_BLOCK_BYTES,
+			       next++, ABI_MISS_BLOCK_BYTES);
+	}
+}
+
+const struct abi_miss *stack_pages_take(struct stack_pages *pages, const void *record,
+					size_t size, const struct stack_room **ret)
+{
+	const struct abi_miss_more *more = record;
+	const struct abi_miss *walk = record;
+	struct stack_room *room;
+
+	/* Both structs begin with the same two members. */
+	if (size < sizeof(more->kind) + sizeof(more->room) ||
+	    more->room >= pages->room_count)
+		return NULL;
+	room = &pages->rooms[more->room];
+	if (more->kind == ABI_MISS_MORE && size >= sizeof(*more))
+		room->more = *more;
+	if (walk->kind != ABI_MISS_WALK || size < ABI_MISS_BYTES(0) ||
+	    size < ABI_MISS_BYTES(count_changed(walk)))
+		return NULL;
+	apply(room, walk);
+	*ret = room;
+	return walk;
+}
+
+size_t stack_room_copy(const struct stack_room *room, const struct abi_miss *walk,
+		       uint8_t ret[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ABI_MISS_PAGES; i++) {
+		if (!(walk->present >> i & 1))
+			continue;
+		memcpy(ret[i],
+		       room->page[ABI_MISS_AT(walk->base + i * ABI_MISS_PAGE_BYTES)],
+		       ABI_MISS_PAGE_BYTES);
+		count = i + 1;
+	}
+	return count;
+}

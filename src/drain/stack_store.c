@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/stack_store.h"
+
+#include <string.h>
+
+#include <linux/bpf.h>
+
+#include "abi.h"
+#include "abi_walk.h"
+#include "bpf/syscall.h"
+
+static bool has_check(struct stack_store *store, uint32_t number, uint64_t check)
+{
+	const struct abi_stack_head *head = record_windows_at(&store->records, number);
+
+	return head && __atomic_load_n(&head->check, __ATOMIC_ACQUIRE) == check;
+}
+
+static bool is_of(struct stack_store *store, uint64_t word,
+		  const struct abi_stack_hash *hash)
+{
+	return word >> ABI_STACK_NUMBER_BITS == ABI_STACK_TAG(hash->hash) &&
+	       has_check(store, word & ABI_STACK_NUMBER_MASK, hash->check);
+}
+
+static uint32_t find(struct stack_store *store, const struct abi_stack_bucket *b,
+		     const struct abi_stack_hash *hash)
+{
+	for (int i = 0; i < ABI_STACK_WAYS; i++) {
+		uint64_t word = __atomic_load_n(&b->word[i], __ATOMIC_ACQUIRE);
+
+		if (is_of(store, word, hash))
+			return word & ABI_STACK_NUMBER_MASK;
+	}
+	return ABI_NO_STACK;
+}
+
+/* Write the stack's record; its return addresses go to the words from `at` on. */
+static bool write_record(struct stack_store *store, uint32_t number, uint64_t at,
+			 const struct stored_stack *stack, uint64_t check)
+{
+	struct abi_stack_head *head = record_windows_at(&store->records, number);
+	uint64_t *words =
+		at <= UINT32_MAX ? stack_pcs_at(&store->pcs, (uint32_t)at) : NULL;
+
+	if (!head || !words)
+		return false;
+	memcpy(words, stack->pcs, stack->depth * sizeof(*stack->pcs));
+	head->at = (uint32_t)at;
+	head->family = stack->family;
+	head->depth = (uint8_t)stack->depth;
+	head->gap = (uint8_t)stack->gap;
+	head->end = (uint8_t)stack->end;
+	head->allocator = (uint8_t)stack->allocator;
+	__atomic_store_n(&head->check, check, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Like stack_publish_in() of the probes. */
+static uint32_t publish(struct stack_store *store, struct abi_stack_bucket *b,
+			const struct abi_stack_hash *hash, uint32_t number)
+{
+	uint64_t mine = ABI_STACK_TAG(hash->hash) << ABI_STACK_NUMBER_BITS | number;
+
+	for (int i = 0; i < ABI_STACK_WAYS; i++) {
+		uint64_t word = 0;
+
+		if (__atomic_compare_exchange_n(&b->word[i], &word, mine, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			return number;
+		if (is_of(store, word, hash))
+			return word & ABI_STACK_NUMBER_MASK;
+	}
+	return ABI_NO_STACK;
+}
+
+static uint32_t add(struct stack_store *store, struct abi_stack_bucket *first,
+		    struct abi_stack_bucket *second, const struct stored_stack *stack,
+		    const struct abi_stack_hash *hash)
+{
+	uint64_t *used = &store->control->stacks_used;
+	uint64_t *pcs_used = &store->control->stack_pcs_used;
+	uint64_t pcs_max = (uint64_t)store->sizes->stack_pcs_blocks * ABI_PCS_BLOCK;
+	uint64_t next, at, after;
+
+	if (__atomic_load_n(used, __ATOMIC_SEQ_CST) >= store->sizes->max_stacks ||
+	    __atomic_load_n(pcs_used, __ATOMIC_SEQ_CST) >= pcs_max)
+		return ABI_NO_STACK;
+	next = __atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
+	at = __atomic_fetch_add(pcs_used, stack->depth, __ATOMIC_SEQ_CST);
+	if (next >= store->sizes->max_stacks || at >= pcs_max ||
+	    !write_record(store, (uint32_t)next, at, stack, hash->check))
+		return ABI_NO_STACK;
+
+	uint32_t number = publish(store, first, hash, (uint32_t)next);
+
+	if (number == ABI_NO_STACK)
+		number = publish(store, second, hash, (uint32_t)next);
+	after = next + 1;
+	if (number != next) {
+		__atomic_compare_exchange_n(used, &after, next, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+		after = at + stack->depth;
+		__atomic_compare_exchange_n(pcs_used, &after, at, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	}
+	return number;
+}
+
+static uint32_t number_by_table(struct stack_store *store,
+				const struct stored_stack *stack,
+				const struct abi_stack_hash *hash)
+{
+	struct abi_stack_bucket *first, *second;
+	uint32_t number;
+
+	first = &store->index[abi_live_hash(hash->hash, store->sizes->stack_buckets, 0)];
+	second = &store->index[abi_live_hash(hash->hash, store->sizes->stack_buckets, 1)];
+	number = find(store, first, hash);
+	if (number == ABI_NO_STACK)
+		number = find(store, second, hash);
+	if (number == ABI_NO_STACK)
+		number = add(store, first, second, stack, hash);
+	return number;
+}
+
+/* --- by the hashes ---------------------------------------------------------------- */
+
+static bool insert(int fd, const void *key, const uint32_t *value)
+{
+	return sys_bpf_insert(fd, key, value) == 0;
+}
+
+/* Like stack_take_number() of the probes. */
+static uint32_t take_number(struct stack_store *store)
+{
+	uint64_t *used = &store->control->stacks_used;
+	uint64_t from = __atomic_load_n(used, __ATOMIC_SEQ_CST);
+	const uint32_t taken = 1;
+
+	if (from >= store->sizes->max_stacks)
+		return ABI_NO_STACK;
+	__atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < ABI_STACK_CLAIM_TRIES; i++) {
+		uint32_t number = (uint32_t)from + i;
+
+		if (number >= store->sizes->max_stacks)
+			break;
+		if (insert(store->claims_fd, &number, &taken))
+			return number;
+	}
+	return ABI_NO_STACK;
+}
+
+static uint32_t number_by_hash(struct stack_store *store,
+			       const struct stored_stack *stack,
+			       const struct abi_stack_hash *hash)
+{
+	const struct abi_stack_key key = {hash->hash, hash->check};
+	uint32_t number, other;
+	uint64_t at;
+
+	if (!sys_bpf_element(BPF_MAP_LOOKUP_ELEM, store->numbers_fd, &key, &number))
+		return number;
+	number = take_number(store);
+	at = (uint64_t)number * store->sizes->stack_depth;
+	if (number == ABI_NO_STACK ||
+	    !write_record(store, number, at, stack, hash->check))
+		return ABI_NO_STACK;
+	if (insert(store->numbers_fd, &key, &number))
+		return number;
+	/* A probe inserted it first, or the map is full: the record stays unused. */
+	write_record(store, number, at, stack, 0);
+	return sys_bpf_element(BPF_MAP_LOOKUP_ELEM, store->numbers_fd, &key, &other)
+		       ? ABI_NO_STACK
+		       : other;
+}
+
+/* --- both ------------------------------------------------------------------------- */
+
+uint32_t stack_store_number(struct stack_store *store, const struct stored_stack *stack)
+{
+	struct abi_stack_hash hash;
+	uint32_t number;
+
+	abi_stack_hash_begin(&hash, stack->family, stack->allocator);
+	for (size_t i = 0; i < stack->depth; i++)
+		abi_stack_hash_step(&hash, stack->pcs[i]);
+	abi_stack_hash_end(&hash, stack->end, (uint32_t)stack->gap);
+	number = store->index ? number_by_table(store, stack, &hash)
+			      : number_by_hash(store, stack, &hash);
+	if (number == ABI_NO_STACK)
+		store->refused++;
+	return number;
+}

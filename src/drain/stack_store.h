@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stores stacks in the tables of probes/stack_table.c and stack_hash.c from memtrace's
+ * side: a stack that the miss handler has unwound gets the same number as if the probes
+ * had unwound it. */
+#ifndef DRAIN_STACK_STORE_H
+#define DRAIN_STACK_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "drain/record_windows.h"
+#include "compile/source.h"
+#include "drain/stack_pcs.h"
+
+struct abi_control;
+struct abi_stack_bucket;
+
+struct stack_store {
+	struct abi_stack_bucket *index; /* mapped; borrowed. NULL: the hashes are used */
+	int numbers_fd, claims_fd;      /* maps of probes/stack_hash.c */
+	const struct source_sizes *sizes;
+	struct record_windows records; /* struct abi_stack_head */
+	struct stack_pcs pcs;
+	struct abi_control *control; /* mapped; borrowed */
+	uint64_t refused;            /* stacks that did not fit into the tables */
+};
+
+/* One stack. `pcs` are `depth` return addresses, leaf first, at most the records'
+ * depth. */
+struct stored_stack {
+	uint64_t family;
+	uint32_t allocator; /* number */
+	const uint64_t *pcs;
+	size_t depth;
+	size_t gap;   /* frames are left out before pcs[gap]; 0: none */
+	uint32_t end; /* enum abi_stack_end */
+};
+
+/* Get the number of the stack; store it if necessary. Returns ABI_NO_STACK if the tables
+ * are full, and counts that. */
+uint32_t stack_store_number(struct stack_store *store, const struct stored_stack *stack);
+
+#endif

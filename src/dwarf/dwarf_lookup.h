@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source frames from one file's DWARF, read with libdw. Compilation units are found by
+ * the ranges of their DIEs (clang writes no .debug_aranges). Functions are found in a
+ * list that is made from a unit's DIEs at the first lookup in that unit. Inlined
+ * functions are found by a search below the function's DIE (DWARF 5, sections 3.1.1 and
+ * 3.3.8). A skeleton unit has its functions in its split unit, if that is found, but
+ * keeps its lines itself.
+ *
+ * Some functions of libdw open files by names from the DWARF. They are not used:
+ * dwarf_cu_info() for the DIE of a split unit, dwarf_attr_integrate() on a skeleton,
+ * dwarf_getalt() with no file set.
+ */
+#ifndef DWARF_DWARF_LOOKUP_H
+#define DWARF_DWARF_LOOKUP_H
+
+#include <elfutils/libdw.h>
+
+#include "dwarf/debug_elf.h"
+#include "dwarf/source_frame.h"
+#include "dwarf/split_search.h"
+#include "util/error.h"
+
+/* The work that may still be spent, shared by all lookups for one process. References
+ * in hostile DWARF can multiply the work, so the total is bounded, not each step. */
+struct dwarf_budget {
+	uint64_t steps; /* left: DIEs and ranges looked at, bytes of line programs run,
+			   bytes of text copied; each takes some 50 ns or less */
+	void (*tick)(void *arg); /* called every few thousand steps; or NULL */
+	void *tick_arg;
+};
+
+struct dwarf_lookup;
+
+/* Look up addresses in `dwarf`, which belongs to `image`, and in the split units that
+ * `splits` finds. All arguments are borrowed and must outlive the lookup. */
+struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
+				  struct split_search *splits,
+				  struct dwarf_budget *budget, struct dwarf_lookup **ret)
+	__attribute__((warn_unused_result));
+void dwarf_lookup_destroy(struct dwarf_lookup *lookup);
+
+/* True once the split unit of a skeleton could not be found. */
+bool dwarf_lookup_lacks_split(const struct dwarf_lookup *lookup);
+
+/*
+ * The frames of the code at `address` (in the file's address space). An address without
+ * debug info leaves `ret` empty. Fails only when out of memory.
+ */
+struct error *dwarf_lookup_find(struct dwarf_lookup *lookup, uint64_t address,
+				struct source_frames *ret)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compilation units and their functions. Private to dwarf_lookup.c, dwarf_unit.c and
+ * dwarf_inline.c. */
+#ifndef DWARF_DWARF_UNIT_H
+#define DWARF_DWARF_UNIT_H
+
+#include "dwarf/dwarf_lookup.h"
+#include "dwarf/split_unit.h"
+
+/* No compiler nests DIEs deeper. Deeper DIEs are ignored. */
+#define DWARF_DEPTH_MAX 256
+
+/* The code of a function, or of a part of it. */
+struct dwarf_function {
+	uint64_t low, high; /* high exclusive */
+	uint64_t start;     /* entry address of the function */
+	Dwarf_Off die;
+};
+
+struct dwarf_unit {
+	Dwarf_Off die;
+	struct split_unit
+		*split; /* has its functions, if `die` is a skeleton; else NULL */
+	bool is_scanned;
+	bool has_lines,
+		lines_checked; /* libdw may run the line program; that was checked */
+	VEC(struct dwarf_function) functions; /* by low */
+};
+
+/* The cost of a stored range besides the cost of reading it, so that it bounds memory
+ * too. */
+#define DWARF_RANGE_STEPS 16
+
+/* Spend `steps`; false if not enough are left. */
+bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps);
+
+/* Functions and the DIEs below them are in the unit itself, or in its split unit if it
+ * has one. The functions below take DIEs from there. */
+
+/* The DIE at that offset, in the split unit or else in `dwarf`; false if there is
+ * none. */
+bool dwarf_unit_die(const struct dwarf_unit *unit, Dwarf *dwarf, Dwarf_Off offset,
+		    Dwarf_Die *ret);
+
+/* Call `each` for every range [low, high) of code of `die` until it returns false. */
+void dwarf_each_range(const struct dwarf_unit *unit, Dwarf_Die *die,
+		      struct dwarf_budget *budget,
+		      bool (*each)(void *arg, uint64_t low, uint64_t high), void *arg);
+
+/* True when the code of `die` includes `address`. */
+bool dwarf_covers(const struct dwarf_unit *unit, Dwarf_Die *die,
+		  struct dwarf_budget *budget, uint64_t address);
+
+/* Fill unit->functions. */
+struct error *dwarf_unit_scan(struct dwarf_unit *unit, Dwarf *dwarf,
+			      struct dwarf_budget *budget)
+	__attribute__((warn_unused_result));
+
+/* The innermost of the unit's functions around `address`, or NULL. */
+const struct dwarf_function *dwarf_unit_function(const struct dwarf_unit *unit,
+						 uint64_t address);
+
+/* The inlined calls around `address` below the DIE of its function. */
+struct dwarf_inlines {
+	VEC(Dwarf_Die) dies; /* outermost first */
+};
+
+struct error *dwarf_find_inlines(const struct dwarf_unit *unit, Dwarf_Die *function,
+				 struct dwarf_budget *budget, uint64_t address,
+				 struct dwarf_inlines *ret)
+	__attribute__((warn_unused_result));
+
+/* The name of a function's DIE: its linkage name, else its name, from the DIE itself or
+ * from the DIEs that it is an instance of; NULL: none. Borrowed from the DWARF. */
+const char *dwarf_function_name(const struct dwarf_unit *unit, Dwarf_Die *die);
+
+/* The value of an unsigned attribute; 0 if it is missing. */
+uint64_t dwarf_number(Dwarf_Die *die, unsigned name);
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options/option_errors.h"
+
+#include <string.h>
+
+#include "options/option_hints.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+#include "util/units.h"
+
+/* The error with this text, or out of memory. */
+static struct error *finish(const struct strbuf *text)
+{
+	if (text->failed)
+		return error_no_memory();
+	return error_create(ERROR_USAGE, "%s", strbuf_text(text));
+}
+
+static void append_quoted(struct strbuf *text, const char *value)
+{
+	strbuf_append_char(text, '\'');
+	escape_text(text, value);
+	strbuf_append_char(text, '\'');
+}
+
+/* --- one option --------------------------------------------------------------------- */
+
+struct error *option_error_unknown(const char *dashes, const char *name, size_t len,
+				   const char *whole)
+{
+	const char *nearest = option_nearest(name, len);
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	strbuf_append(&text, "unknown option '");
+	strbuf_append(&text, dashes);
+	escape_bytes(&text, name, len);
+	strbuf_append_char(&text, '\'');
+	if (whole) {
+		/* A letter among others: perhaps the user meant a long name. */
+		strbuf_append(&text, " in ");
+		append_quoted(&text, whole);
+		nearest = option_nearest(whole + 1, strlen(whole + 1));
+	}
+	if (nearest)
+		strbuf_appendf(&text, "; did you mean '--%s'?", nearest);
+	else
+		strbuf_append(&text, "; 'memtrace --help all' lists all options");
+	return finish(&text);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len > end_len && !strcmp(text + len - end_len, end);
+}
+
+struct error *option_error_argument(const char *arg, size_t pid_count)
+{
+	const struct option_row *pid = &option_rows[OPTION_PID];
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	uint64_t number;
+
+	strbuf_append(&text, "unexpected argument ");
+	append_quoted(&text, arg);
+	if (ends_with(arg, ".mts")) {
+		strbuf_append(&text, "; did you mean --replay FILE or --diff OLD NEW?");
+	} else if (option_find(arg, strlen(arg))) {
+		strbuf_appendf(&text, "; did you mean --%s?", arg);
+	} else if (!units_parse_integer(arg, pid->min, pid->max, &number)) {
+		size_t before = text.len;
+
+		option_hint(pid, "-p", arg, &text);
+		if (text.len == before)
+			strbuf_append(&text, "; a command to start stands after '--', "
+					     "as in memtrace -- ./program");
+	} else if (!pid_count) {
+		strbuf_appendf(&text, "; did you mean -p %s?", arg);
+	} else {
+		/* memleak takes the interval and the number of reports like this. */
+		strbuf_appendf(&text,
+			       "; several processes are given as -p PID,PID, a time "
+			       "between reports as -i %s, their number as -n %s",
+			       arg, arg);
+	}
+	return finish(&text);
+}
+
+struct error *option_error_value(const struct option_row *row, const char *spelled,
+				 const char *value)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0}, hint = {0};
+
+	option_hint(row, spelled, value, &hint);
+	strbuf_appendf(&text, "%s: ", spelled);
+	if (!row->choices || !hint.len)
+		strbuf_appendf(&text, "expected %s; got ", row->expected);
+	append_quoted(&text, value);
+	/* The nearest word says enough, and the others would take two lines. */
+	strbuf_append(&text, row->choices && hint.len ? " is not known" : "");
+	strbuf_append(&text, strbuf_text(&hint));
+	return hint.failed ? error_no_memory() : finish(&text);
+}
+
+struct error *option_error_no_value(const struct option_row *row, const char *spelled)
+{
+	return error_create(ERROR_USAGE,
+			    row->kind == KIND_PAIR ? "%s needs %s"
+						   : "%s needs a value: %s",
+			    spelled, row->expected);
+}
+
+struct error *option_error_dashes(const struct option_row *row, const char *spelled,
+				  const char *value)
+{
+	_cleanup_(freep) char *shown = escape_dup(value);
+
+	if (!shown)
+		return error_no_memory();
+	return error_create(ERROR_USAGE,
+			    "%s needs a value; '%s' looks like an option (if it is meant "
+			    "as the value: --%s=%s)",
+			    spelled, shown, row->name, shown);
+}
+
+struct error *option_error_flag(const char *spelled, const char *value)
+{
+	_cleanup_(freep) char *shown = escape_dup(value);
+
+	if (!shown)
+		return error_no_memory();
+	return error_create(ERROR_USAGE, "%s takes no value; got '%s'", spelled, shown);
+}
+
+struct error *option_error_twice(const char *spelled, const char *one, const char *other)
+{
+	_cleanup_(freep) char *first = escape_dup(one), *second = escape_dup(other);
+
+	if (!first || !second)
+		return error_no_memory();
+	return error_create(
+		ERROR_USAGE,
+		"%s works once only; got '%s' and '%s': run memtrace once for "
+		"each",
+		spelled, first, second);
+}
+
+struct error *option_error_many(const char *spelled)
+{
+	return error_create(ERROR_USAGE, "%s works %d times at most", spelled,
+			    OPTION_LIST_MAX);
+}
+
+struct error *option_error_one_of_two(const struct option_row *row, const char *spelled)
+{
+	return error_create(ERROR_USAGE, "%s needs %s; there is only one", spelled,
+			    row->expected);
+}
+
+/* --- several options ---------------------------------------------------------------- */
+
+/* What does something similar where the option does not work. */
+static const struct {
+	enum option_id id;
+	const char *instead;
+} substitutes[] = {
+	{OPTION_HTML, "use --flame, --csv or --json"},
+	{OPTION_SAVE, "use --json or --csv"},
+};
+
+static const char *find_substitute(enum option_id id)
+{
+	for (size_t i = 0; i < sizeof(substitutes) / sizeof(*substitutes); i++)
+		if (substitutes[i].id == id)
+			return substitutes[i].instead;
+	return NULL;
+}
+
+struct error *option_error_clash_value(enum option_id a, const char *value,
+				       enum option_id b, const char *why)
+{
+	const char *instead = find_substitute(a);
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	strbuf_appendf(&text, "--%s ", option_rows[a].name);
+	if (value) {
+		escape_text(&text, value);
+		strbuf_append_char(&text, ' ');
+	}
+	strbuf_appendf(&text, "does not work with --%s, which %s", option_rows[b].name,
+		       why);
+	if (instead)
+		strbuf_appendf(&text, "; %s", instead);
+	return finish(&text);
+}
+
+struct error *option_error_clash(enum option_id a, enum option_id b, const char *why)
+{
+	return option_error_clash_value(a, NULL, b, why);
+}
+
+struct error *option_error_same_file(enum option_id a, enum option_id b, const char *name)
+{
+	_cleanup_(freep) char *shown = escape_dup(name);
+
+	if (!shown)
+		return error_no_memory();
+	return error_create(ERROR_USAGE,
+			    "--%s and --%s need different files; got '%s' for both",
+			    option_rows[a].name, option_rows[b].name, shown);
+}

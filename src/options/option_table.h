@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The option table: one row for each option. options.c parses with it and takes its error
+ * messages from it; options_help.c prints the help text from it, and src/manual writes
+ * the man page and the completions of shells from it.
+ */
+#ifndef OPTIONS_OPTION_TABLE_H
+#define OPTIONS_OPTION_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "options/options.h"
+
+/* The rows of the table, in the order of the help text; the options of a group are
+ * adjacent. */
+enum option_id {
+	OPTION_PID,
+	OPTION_FOLLOW_FORKS,
+	OPTION_PROGRAM,
+	OPTION_LIB,
+	OPTION_ALL,
+	OPTION_SYMBOLS_PREFIX,
+	OPTION_FUNCTION,
+	OPTION_MAPPINGS,
+	OPTION_OTEL_MEMORY,
+	OPTION_REPLAY,
+	OPTION_DIFF,
+	OPTION_EVENT,
+	OPTION_GROWTH,
+	OPTION_KERNEL_STACKS,
+	OPTION_KERNEL,
+	OPTION_WITH_KERNEL,
+	OPTION_TRAFFIC,
+	OPTION_TEMPORARY_THRESHOLD,
+	OPTION_INTERVAL,
+	OPTION_COUNT,
+	OPTION_DURATION,
+	OPTION_TOP,
+	OPTION_VIEW,
+	OPTION_SORT,
+	OPTION_GROUP_BY,
+	OPTION_SHOW_ALLOCS,
+	OPTION_COMBINED_ONLY,
+	OPTION_OLDER,
+	OPTION_MIN_SIZE,
+	OPTION_MAX_SIZE,
+	OPTION_SKIP_SIZE,
+	OPTION_SKIP_COUNT,
+	OPTION_FILTER,
+	OPTION_EXCLUDE,
+	OPTION_SUPPRESSIONS,
+	OPTION_SAMPLE_EVERY,
+	OPTION_SAMPLE_BYTES,
+	OPTION_MAX_ALLOCATIONS,
+	OPTION_MAX_STACKS,
+	OPTION_MAX_THREADS,
+	OPTION_MAX_PROCESSES,
+	OPTION_STACK_DEPTH,
+	OPTION_UNWIND_CPU,
+	OPTION_UNWIND_MEMORY,
+	OPTION_NO_LINES,
+	OPTION_DEBUG_DIR,
+	OPTION_DEBUGINFOD,
+	OPTION_NO_DEMANGLE,
+	OPTION_NAMES,
+	OPTION_ADDRESSES,
+	OPTION_PATHS,
+	OPTION_HIDE_FRAMES,
+	OPTION_FORMAT,
+	OPTION_COLOR,
+	OPTION_OUTPUT,
+	OPTION_FLAMEGRAPH,
+	OPTION_FLAME,
+	OPTION_INVERTED,
+	OPTION_REVERSE,
+	OPTION_PPROF,
+	OPTION_CSV,
+	OPTION_JSON,
+	OPTION_SAVE,
+	OPTION_HTML,
+	OPTION_OUTPUT_EVERY,
+	OPTION_FORCE,
+	OPTION_QUIET,
+	OPTION_VERBOSE,
+	OPTION_DRY_RUN,
+	OPTION_KERNEL_HEADERS,
+	OPTION_NO_CACHE,
+	OPTION_PRIME_CACHE,
+	OPTION_ATTACH,
+	OPTION_TABLES,
+	OPTION_UNWIND,
+	OPTION_NO_RETURN_PROBES,
+	OPTION_VERSION,
+	OPTION_HELP,
+	OPTION_ID_COUNT,
+};
+
+enum option_group {
+	GROUP_TARGET,
+	GROUP_REPORTS,
+	GROUP_FILTER,
+	GROUP_LIMITS,
+	GROUP_NAMES,
+	GROUP_OUTPUT,
+	GROUP_ADVANCED,
+	GROUP_COUNT,
+};
+
+/* How the value is parsed. The row has the limits (`min`, `max`) and the field. */
+enum option_kind {
+	KIND_FLAG,     /* bool: true if given */
+	KIND_REPEATED, /* unsigned: how many times it was given */
+	KIND_ACTION,   /* enum option_action: `min` is the action; ends parsing */
+	KIND_HELP, /* enum help_topic: the index in `choices` of the value, which may be
+		      left out; ends parsing */
+	KIND_INTEGER,  /* whole number */
+	KIND_QUANTITY, /* whole number with an optional K, M or G */
+	KIND_SIZE,     /* bytes with an optional K, M or G */
+	KIND_DURATION, /* ns; a plain number is in units of `unit_ns` */
+	KIND_CHOICE,   /* enum: the index of the value in `choices` */
+	KIND_NAME,     /* const char *: a pointer to the matching entry of `choices` */
+	KIND_PATH,     /* const char *: any text but "" */
+	KIND_PATTERN,  /* const char *: a name that file_name_is_valid() accepts */
+	KIND_PIDS,     /* int[]: numbers separated by commas; added to earlier ones */
+	KIND_LIST,     /* struct option_list: any text but ""; the option can be
+			  repeated */
+	KIND_PAIR,     /* const char *[2]: any text but "", in two arguments */
+	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
+};
+
+/* Which runs without tracing accept the option. Most options make no sense there. */
+enum option_offline {
+	OFFLINE_REPLAY = 1, /* accepted with --replay */
+	OFFLINE_DIFF = 2,   /* accepted with --diff */
+	OFFLINE_ALL = OFFLINE_REPLAY | OFFLINE_DIFF,
+};
+
+/* What a shell completes the value to, besides `choices`. Values of KIND_PIDS and
+ * KIND_PATTERN are always completed to processes and files. */
+enum option_offer {
+	OFFER_NOTHING,
+	OFFER_PROCESSES,
+	OFFER_FILES,
+	OFFER_DIRECTORIES,
+	OFFER_SNAPSHOTS, /* files that --save wrote, named .mts */
+};
+
+struct option_row {
+	const char *name; /* without "--" */
+	char letter;      /* 0: none */
+	const char *alias;
+	char alias_letter;
+	const char *argument; /* name of the value in the help text; NULL: takes no
+				 value */
+	enum option_group group;
+	enum option_kind kind;
+	unsigned offline;           /* enum option_offline */
+	size_t offset, size;        /* the field in struct options, bytes */
+	uint64_t min, max;          /* limits of numbers, both inclusive */
+	uint64_t unit_ns;           /* of durations: the unit of a plain number, ns */
+	const char *const *choices; /* ended by NULL */
+	enum option_offer offer;
+	const char *expected; /* after "expected " in an error */
+	const char *help;     /* one sentence; wrapped when printed */
+};
+
+extern const struct option_row option_rows[OPTION_ID_COUNT];
+
+/* The heading of a group. Static string. */
+const char *option_group_name(enum option_group group);
+
+/* The row with this long name or alias (`len` bytes), or with this letter. NULL: no such
+ * option. */
+const struct option_row *option_find(const char *name, size_t len);
+const struct option_row *option_find_letter(char letter);
+
+/* The long name or alias that the user probably meant by `name` (`len` bytes): one that
+ * begins with `name`, or the nearest by edit distance. NULL if none is near. Static
+ * string. */
+const char *option_nearest(const char *name, size_t len);
+
+#endif

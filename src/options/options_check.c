@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options/options_check.h"
+
+#include <string.h>
+
+#include "files/file_name.h"
+#include "files/new_file.h"
+#include "options/option_errors.h"
+#include "render/views/views.h"
+#include "frames/filter.h"
+#include "util/cleanup.h"
+#include "util/glob.h"
+#include "util/path.h"
+
+/* The options that name an output file. */
+static const enum option_id file_ids[] = {
+	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
+	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,  OPTION_SAVE,
+};
+
+static struct error *check_files(const struct options_given *given)
+{
+	const size_t count = sizeof(file_ids) / sizeof(*file_ids);
+	bool any = false, any_stdout = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = given->values[file_ids[i]];
+
+		any = any || (name && file_ids[i] != OPTION_OUTPUT);
+		if (!name || !strcmp(name, NEW_FILE_NULL))
+			continue;
+		any_stdout = any_stdout || !strcmp(name, NEW_FILE_STDOUT);
+		for (size_t k = 0; k < i; k++) {
+			const char *other = given->values[file_ids[k]];
+
+			if (!other || strcmp(name, other))
+				continue;
+			return option_error_same_file(file_ids[i], file_ids[k], name);
+		}
+	}
+	for (const char *letter = "ptn"; given->values[OPTION_OUTPUT] && *letter;
+	     letter++)
+		if (file_name_has(given->values[OPTION_OUTPUT], *letter))
+			return option_error(
+				"--output writes all reports to one file, so %%%c "
+				"does not work in its name; --json FILE "
+				"--output-every writes a file for each report",
+				*letter);
+	/* A file takes standard output, so the reports are discarded. */
+	if (any_stdout && !given->values[OPTION_OUTPUT])
+		given->options->output = NEW_FILE_NULL;
+	if (given->options->output_every && !any)
+		return option_error("--output-every needs a file to write, such as "
+				    "--pprof FILE");
+	if (given->values[OPTION_FLAME] || given->values[OPTION_HTML])
+		return NULL;
+	if (given->options->inverted)
+		return option_error("--inverted needs --flame FILE or --html FILE");
+	if (given->options->reverse && strcmp(given->options->view, "tree") != 0)
+		return option_error("--reverse needs --flame FILE, --html FILE or --view "
+				    "tree");
+	return NULL;
+}
+
+/* Reject options that make no sense when events are counted. */
+static struct error *check_event(const struct options_given *given)
+{
+	static const enum option_id others[] = {
+		OPTION_LIB,
+		OPTION_SYMBOLS_PREFIX,
+		OPTION_FUNCTION,
+		OPTION_MAPPINGS,
+		OPTION_OLDER,
+		OPTION_MIN_SIZE,
+		OPTION_MAX_SIZE,
+		OPTION_SAMPLE_EVERY,
+		OPTION_SAMPLE_BYTES,
+		OPTION_SHOW_ALLOCS,
+		OPTION_COMBINED_ONLY,
+		OPTION_TRAFFIC,
+		OPTION_VIEW,
+		OPTION_HTML,
+		OPTION_TEMPORARY_THRESHOLD,
+		OPTION_SAVE,
+		OPTION_REPLAY,
+		OPTION_DIFF,
+		OPTION_OTEL_MEMORY,
+		OPTION_NO_RETURN_PROBES,
+	};
+	const bool growth = given->options->growth;
+	const enum option_id id = growth ? OPTION_GROWTH : OPTION_EVENT;
+	struct event_spec spec;
+	struct error *err = event_spec_parse(given->options->event, &spec);
+
+	if (err)
+		return err;
+	event_spec_deinit(&spec);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (given->values[others[i]])
+			return option_error_clash(
+				others[i], id,
+				growth ? "counts page faults, not allocations"
+				       : "counts an event, not allocations");
+	if (report_sort_needs(given->options->sort) ||
+	    given->options->sort == REPORT_SORT_AGE)
+		return option_error_clash_value(
+			OPTION_SORT, given->values[OPTION_SORT], id,
+			"measures nothing but size, count and growth");
+	given->options->older_ns = 0;
+	given->options->traffic = false;
+	return NULL;
+}
+
+static struct error *check_patterns(struct report_filter *filter,
+				    const struct option_row *row,
+				    const struct option_list *list)
+{
+	struct error *err = NULL;
+
+	for (size_t i = 0; !err && list->values[i]; i++)
+		err = report_filter_add(filter, FILTER_KEEP, list->values[i]);
+	return error_prefix(err, "--%s", row->name);
+}
+
+static struct error *check_filters(const struct options *options)
+{
+	struct report_filter *filter = report_filter_create();
+	struct error *err;
+
+	if (!filter)
+		return error_no_memory();
+	err = check_patterns(filter, &option_rows[OPTION_FILTER], &options->filters);
+	if (!err)
+		err = check_patterns(filter, &option_rows[OPTION_EXCLUDE],
+				     &options->excludes);
+	report_filter_destroy(filter);
+	return err;
+}
+
+/* --group-by function and so on are kinds of --view functions. */
+static struct error *check_group_by(const struct options_given *given)
+{
+	struct options *options = given->options;
+	const char *name = given->values[OPTION_GROUP_BY];
+
+	if (options->group_by <= REPORT_GROUP_PROCESS)
+		return NULL;
+	if (given->values[OPTION_VIEW] && strcmp(options->view, "functions") != 0)
+		return option_error_clash_value(OPTION_VIEW, options->view,
+						OPTION_GROUP_BY,
+						"is for --view functions");
+	if (options->event || options->growth)
+		return option_error_clash_value(OPTION_GROUP_BY, name,
+						options->growth ? OPTION_GROWTH
+								: OPTION_EVENT,
+						"lists stacks only");
+	options->view = "functions";
+	return NULL;
+}
+
+/* Can the view be in this order? */
+static struct error *check_sort(const struct options *options,
+				const struct view_ops *view)
+{
+	const char *name = report_sort_name(options->sort);
+
+	if (view->sorts && !(view->sorts & 1u << options->sort))
+		return option_error(
+			"--sort %s does not work with --view %s, which has %s", name,
+			view->name,
+			view->sorts & 1u << REPORT_SORT_SIZE
+				? "cumulative, size (flat bytes), count "
+				  "(flat blocks) and growth"
+				: "one order, by cumulative size");
+	if (!view->sorts && options->sort == REPORT_SORT_CUMULATIVE)
+		return option_error("--sort cumulative is for --view functions: a stack "
+				    "holds nothing but its own size");
+	return NULL;
+}
+
+/* A view sets the default order; the view and the order may require --traffic. */
+static struct error *check_view(const struct options_given *given)
+{
+	struct options *options = given->options;
+	const struct view_ops *view;
+	struct error *err = check_group_by(given);
+
+	if (err)
+		return err;
+	view = view_find(options->view);
+	if (!given->values[OPTION_SORT])
+		options->sort = view->sort;
+	err = check_sort(options, view);
+	if (err)
+		return err;
+	if ((view->needs | view->wants | report_sort_needs(options->sort)) &
+	    (REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES))
+		options->traffic = true;
+	if (options->combined_only && options->sort == REPORT_SORT_AGE)
+		return option_error_clash_value(OPTION_SORT, "age", OPTION_COMBINED_ONLY,
+						"measures no ages");
+	return check_filters(options);
+}
+
+/* With --replay or --diff, reject options that concern tracing. */
+static struct error *check_prime(const struct options_given *given)
+{
+	if (given->options->action != ACTION_PRIME_CACHE)
+		return NULL;
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		if (given->values[i] && i != OPTION_PRIME_CACHE && i != OPTION_VERBOSE)
+			return option_error_clash((enum option_id)i, OPTION_PRIME_CACHE,
+						  "compiles for the usual kinds of runs "
+						  "and traces nothing");
+	}
+	if (given->options->command)
+		return option_error(
+			"--prime-cache does not work with a command after '--': "
+			"it traces nothing");
+	return NULL;
+}
+
+static struct error *check_offline(const struct options_given *given)
+{
+	struct options *options = given->options;
+	const enum option_id id = options->replay ? OPTION_REPLAY : OPTION_DIFF;
+	unsigned offline = options->replay ? OFFLINE_REPLAY : OFFLINE_DIFF;
+
+	if (!options->replay && !options->diff_old)
+		return NULL;
+	options->action = options->replay ? ACTION_REPLAY : ACTION_DIFF;
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		if (given->values[i] && !(option_rows[i].offline & offline))
+			return option_error_clash(
+				(enum option_id)i, id,
+				option_rows[i].offline
+					? "compares two snapshots"
+					: "reads what --save has written and traces "
+					  "nothing");
+	}
+	if (options->diff_old && given->values[OPTION_SORT] &&
+	    options->sort != REPORT_SORT_SIZE && options->sort != REPORT_SORT_COUNT &&
+	    options->sort != REPORT_SORT_GROWTH)
+		return option_error_clash_value(
+			OPTION_SORT, given->values[OPTION_SORT], OPTION_DIFF,
+			"compares nothing but size, count and growth");
+	if (options->command)
+		return option_error("--%s does not work with a command after '--': it "
+				    "reads what --save has written and traces nothing",
+				    option_rows[id].name);
+	return NULL;
+}
+
+/* Are probes set in all processes? */
+static bool is_wide(const struct options *options)
+{
+	return !options->pid_count && !options->command && !options->kernel &&
+	       !options->dry_run &&
+	       (options->library || options->event || options->growth);
+}
+
+/* The C library is in every process, an allocator of its own in few. */
+static bool touches_all(const struct options *options)
+{
+	static const char *const names[] = {"libc.so*", "libc-2.*", "libc.musl*",
+					    "ld-musl*"};
+
+	if (options->event || options->growth)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (glob_match(names[i], path_base_name(options->library)))
+			return true;
+	return false;
+}
+
+static struct error *check_all(const struct options *options)
+{
+	if (options->pid_count || options->command)
+		return option_error("--all does not work with a process or a command: it "
+				    "traces every process");
+	if (!is_wide(options))
+		return option_error("--all needs --growth, --event or --lib FILE");
+	if (options->follow_forks)
+		return option_error("--follow-forks does not work with --all, which "
+				    "traces every process anyway");
+	return NULL;
+}
+
+/* Check the options that choose what to trace. */
+static struct error *check_target(const struct options_given *given)
+{
+	const struct options *options = given->options;
+
+	if (options->action != ACTION_TRACE)
+		return NULL;
+	if (options->pid_count && options->program)
+		return option_error("--program does not work with --pid: one starts a "
+				    "process, the other names one that runs already");
+	if (!options->pid_count && !options->command && !options->library &&
+	    !options->event && !options->growth && !options->kernel)
+		return option_error(
+			"which process? Try memtrace -p PID (pidof NAME "
+			"finds it) or memtrace -- COMMAND; --help shows more");
+	if (options->pid_count && options->command)
+		return option_error("--pid does not work with a command after '--': one "
+				    "names a process that runs already, the other starts "
+				    "one");
+	if (options->all)
+		return check_all(options);
+	if (is_wide(options) && touches_all(options))
+		return option_error("%s traces every process of the machine: add --all "
+				    "if that is meant, or -p PID",
+				    options->growth  ? "--growth without a process"
+				    : options->event ? "--event without a process"
+						     : "--lib of the C library");
+	if (options->follow_forks && !options->pid_count && !options->command)
+		return option_error("--follow-forks needs --pid or a command; %s alone "
+				    "traces every process anyway",
+				    options->growth  ? "--growth"
+				    : options->event ? "--event"
+						     : "--lib");
+	return NULL;
+}
+
+/* Check the options for sampling, recorded data and stack depth. */
+static struct error *check_blocks(const struct options_given *given)
+{
+	struct options *options = given->options;
+
+	if (options->sample_bytes && options->sample_every > 1)
+		return option_error_clash(OPTION_SAMPLE_BYTES, OPTION_SAMPLE_EVERY,
+					  "samples regardless of the size");
+	/* A snapshot should contain everything that a replay may ask for. */
+	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
+	    !options->event && !options->growth && !options->kernel)
+		options->traffic = true;
+	/* Full stacks are deeper than stacks that end where frame pointers do. */
+	if (options->unwind != UNWIND_CHOICE_FP && !given->values[OPTION_STACK_DEPTH])
+		options->stack_depth = 127;
+	return NULL;
+}
+
+static struct error *check_events(const struct options_given *given)
+{
+	struct options *options = given->options;
+
+	if (options->growth && options->event)
+		return option_error_clash(OPTION_EVENT, OPTION_GROWTH,
+					  "counts an event of its own, page faults");
+	if (options->growth)
+		options->event = "software:page-faults:1";
+	if (options->kernel_stacks && !options->event)
+		return option_error("--kernel-stacks needs --event SPEC or --growth");
+	return options->event ? check_event(given) : NULL;
+}
+
+/* Reject `others` together with option `id`; `why` says what `id` does. */
+static struct error *check_without(const struct options_given *given, enum option_id id,
+				   const enum option_id others[], size_t count,
+				   const char *why)
+{
+	for (size_t i = 0; i < count; i++)
+		if (given->values[others[i]])
+			return option_error_clash(others[i], id, why);
+	return NULL;
+}
+
+/* --with-kernel: a process and the kernel. */
+static struct error *check_with_kernel(const struct options_given *given)
+{
+	static const enum option_id others[] = {
+		OPTION_KERNEL,       OPTION_EVENT,        OPTION_GROWTH,
+		OPTION_FOLLOW_FORKS, OPTION_SAMPLE_BYTES,
+	};
+	const struct options *options = given->options;
+
+	if (!options->with_kernel)
+		return NULL;
+	if (options->pid_count > 1 || (!options->pid_count && !options->command))
+		return option_error("--with-kernel needs one process or a command, for "
+				    "which it traces the kernel's allocations; got %zu",
+				    options->pid_count);
+	return check_without(given, OPTION_WITH_KERNEL, others,
+			     sizeof(others) / sizeof(*others),
+			     "traces the heap of one process and the kernel");
+}
+
+/* --kernel: only the kernel. */
+static struct error *check_kernel(const struct options_given *given)
+{
+	static const enum option_id others[] = {
+		OPTION_LIB,
+		OPTION_ALL,
+		OPTION_SYMBOLS_PREFIX,
+		OPTION_FUNCTION,
+		OPTION_MAPPINGS,
+		OPTION_EVENT,
+		OPTION_GROWTH,
+		OPTION_FOLLOW_FORKS,
+		OPTION_SAMPLE_BYTES,
+		OPTION_TRAFFIC,
+		OPTION_UNWIND,
+		OPTION_MAX_THREADS,
+		OPTION_TEMPORARY_THRESHOLD,
+		OPTION_OTEL_MEMORY,
+		OPTION_NO_RETURN_PROBES,
+		OPTION_MAX_PROCESSES,
+		OPTION_UNWIND_CPU,
+		OPTION_UNWIND_MEMORY,
+	};
+	struct options *options = given->options;
+	enum option_id by = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;
+	struct error *err;
+
+	if (!options->kernel)
+		return check_with_kernel(given);
+	err = check_without(given, OPTION_KERNEL, others,
+			    sizeof(others) / sizeof(*others),
+			    "traces what the kernel allocates and nothing else");
+	if (err)
+		return err;
+	if (options->with_kernel)
+		return check_with_kernel(given);
+	if (options->pid_count > 1)
+		return option_error("--kernel works with one process at most; got %zu",
+				    options->pid_count);
+	if (options->traffic)
+		return option_error_clash_value(by, given->values[by], OPTION_KERNEL,
+						"measures no traffic of call paths");
+	options->unwind = UNWIND_CHOICE_FP;
+	if (!given->values[OPTION_STACK_DEPTH])
+		options->stack_depth = KERNEL_STACK_DEPTH;
+	return NULL;
+}
+
+/* --otel-memory: reject options about allocation functions, which are then not traced. */
+static struct error *check_otel(const struct options_given *given)
+{
+	static const enum option_id others[] = {OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
+						OPTION_MAPPINGS, OPTION_NO_RETURN_PROBES};
+
+	if (!given->options->otel_memory)
+		return NULL;
+	return check_without(given, OPTION_OTEL_MEMORY, others,
+			     sizeof(others) / sizeof(*others),
+			     "traces no allocation functions");
+}
+
+static struct error *check_sizes(const struct options_given *given)
+{
+	if (given->options->min_size_bytes > given->options->max_size_bytes)
+		return option_error("--min-size %s is larger than --max-size %s",
+				    given->values[OPTION_MIN_SIZE],
+				    given->values[OPTION_MAX_SIZE]);
+	return NULL;
+}
+
+static struct error *check_combined(const struct options_given *given)
+{
+	struct options *options = given->options;
+
+	if (!options->combined_only)
+		return NULL;
+	if (options->show_allocs)
+		return option_error_clash(OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,
+					  "keeps no single blocks");
+	if (given->values[OPTION_OLDER])
+		return option_error_clash(OPTION_OLDER, OPTION_COMBINED_ONLY,
+					  "counts blocks of every age");
+	options->older_ns = 0;
+	return NULL;
+}
+
+/* Is the run about files, and not about the reports? */
+static bool wants_files(const struct options_given *given)
+{
+	static const enum option_id reports[] = {
+		OPTION_INTERVAL, OPTION_COUNT,    OPTION_FORMAT,
+		OPTION_VIEW,     OPTION_GROUP_BY, OPTION_SHOW_ALLOCS,
+	};
+
+	for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++)
+		if (given->values[reports[i]])
+			return false;
+	for (size_t i = 0; i < sizeof(file_ids) / sizeof(*file_ids); i++)
+		if (given->values[file_ids[i]] && file_ids[i] != OPTION_OUTPUT)
+			return true;
+	return false;
+}
+
+/* The brief report has one view and one order, of live memory. */
+static struct error *check_format(const struct options_given *given)
+{
+	static const enum option_id others[] = {
+		OPTION_VIEW,        OPTION_SORT,        OPTION_GROUP_BY,
+		OPTION_SHOW_ALLOCS, OPTION_EVENT,       OPTION_GROWTH,
+		OPTION_KERNEL,      OPTION_WITH_KERNEL, OPTION_DIFF,
+	};
+	struct options *options = given->options;
+	bool is_brief = !strcmp(options->format, "brief");
+
+	options->any_height = given->values[OPTION_TOP];
+	options->final_only_on_terminal = wants_files(given);
+	options->brief_on_terminal = !given->values[OPTION_FORMAT];
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (!given->values[others[i]])
+			continue;
+		options->brief_on_terminal = false;
+		if (is_brief)
+			return option_error("--format brief does not show what --%s asks "
+					    "for; use --format text or json",
+					    option_rows[others[i]].name);
+	}
+	return NULL;
+}
+
+struct error *options_check(const struct options_given *given)
+{
+	/* In this order: later checks rely on earlier ones. */
+	static struct error *(*const checks[])(const struct options_given *given) = {
+		check_offline,  check_view,   check_target, check_blocks,
+		check_kernel,   check_events, check_otel,   check_sizes,
+		check_combined, check_files,  check_format,
+	};
+	struct error *err = check_prime(given);
+
+	if (err || given->options->action == ACTION_PRIME_CACHE)
+		return err;
+	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(*checks); i++)
+		err = checks[i](given);
+	return err;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks that need all options: which options exclude or require each other, and which
+ * options imply others. Private to options/. */
+#ifndef OPTIONS_OPTIONS_CHECK_H
+#define OPTIONS_OPTIONS_CHECK_H
+
+#include "options/option_table.h"
+
+struct options_given {
+	struct options *options;
+	/* The value in effect for each option; "" for a flag; NULL: not given. Borrowed
+	 * from argv. */
+	const char *values[OPTION_ID_COUNT];
+};
+
+/* Fill in defaults that depend on other options. ERROR_USAGE: the message is one line, as
+ * of options_parse(), about the first option that conflicts with the others. */
+struct error *options_check(const struct options_given *given)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output/offline.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "output/writer.h"
+#include "progress/reading.h"
+#include "confined/shed.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+
+struct error *offline_shed(void)
+{
+	struct error *err = shed_for_report();
+
+	if (!err || err->code != ERROR_UNSUPPORTED)
+		return err;
+	fprintf(stderr, "memtrace: warning: some privileges were kept: %s\n",
+		err->message);
+	error_destroy(err);
+	return NULL;
+}
+
+static void warn(void *arg, const char *text)
+{
+	_cleanup_(freep) char *escaped = escape_dup(text);
+
+	(void)arg;
+	fprintf(stderr, "memtrace: %s\n", escaped ? escaped : "out of memory");
+}
+
+struct error *offline_debug_store(const struct options *options, struct debug_store **ret)
+{
+	char **dirs;
+	struct error *err;
+
+	*ret = NULL;
+	if (!options->debug_dirs.values[0])
+		return NULL;
+	err = reading_split_dirs(&options->debug_dirs, &dirs);
+	if (!err)
+		err = debug_store_create((const char *const *)dirs, warn, NULL, ret);
+	reading_free_dirs(dirs);
+	return err;
+}
+
+struct error *offline_run(const struct options *options, offline_fn *fn)
+{
+	_cleanup_(report_setup_deinit) struct report_setup setup;
+	struct output output = {.path = NULL};
+	struct writer *writer = NULL;
+	struct error *err = report_setup_init(
+		options, !options->output && isatty(STDOUT_FILENO), &setup);
+
+	/* Make a write beyond RLIMIT_FSIZE fail with an error instead of a signal. */
+	signal(SIGXFSZ, SIG_IGN);
+	if (!err)
+		err = writer_start(options, &writer);
+	if (!err)
+		err = output_open(options->output, options->force, writer, &output);
+	if (!err)
+		err = fn(options, &setup, &output);
+	output_close(&output);
+	writer_stop(writer);
+	return err;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output/outputs.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "files/file_name.h"
+#include "render/table/diff_renderers.h"
+#include "render/flame/flame.h"
+#include "render/html/html.h"
+#include "render/table/renderers.h"
+#include "render/views/views.h"
+#include "report/view.h"
+#include "snapshot/file.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+#include "util/units.h"
+
+/* Files list at least this many single blocks, even if the report shows fewer. */
+#define SINGLES_MIN 10
+
+/* Their renderers. */
+static const char *const kinds[OUTPUT_KIND_COUNT] = {
+	[OUTPUT_FLAMEGRAPH] = "collapsed",
+	[OUTPUT_FLAME] = "flame",
+	[OUTPUT_PPROF] = "pprof",
+	[OUTPUT_CSV] = "csv",
+	[OUTPUT_JSON] = "json",
+	[OUTPUT_HTML] = "html",
+	[OUTPUT_SAVE] = NULL, /* writes the snapshot, not a report */
+};
+
+static bool is_due(const struct outputs *outputs, size_t kind, bool is_final)
+{
+	const struct options *options = outputs->options;
+	const char *name = options->files[kind];
+
+	return name &&
+	       (is_final || (options->output_every && strcmp(name, NEW_FILE_STDOUT)));
+}
+
+bool outputs_save_is_due(const struct outputs *outputs, bool is_final)
+{
+	return is_due(outputs, OUTPUT_SAVE, is_final);
+}
+
+/* Is a report to be rendered into any file? */
+static bool report_is_due(const struct outputs *outputs, bool is_final)
+{
+	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
+		if (i != OUTPUT_SAVE && is_due(outputs, i, is_final))
+			return true;
+	}
+	return false;
+}
+
+/* Is the name of the first file known before the run? */
+static bool is_known(const struct options *options, const char *pattern)
+{
+	return !file_name_has(pattern, 't') &&
+	       (options->output_every || !file_name_has(pattern, 'n')) &&
+	       (options->pid_count || !file_name_has(pattern, 'p'));
+}
+
+static struct error *check(const struct outputs *outputs, size_t kind)
+{
+	const struct options *options = outputs->options;
+	const struct file_name_values values = {
+		.pid = options->pid_count ? options->pids[0] : 0, .number = 1};
+	const char *pattern = options->files[kind];
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	_cleanup_(freep) char *path = NULL;
+	bool in_place;
+	struct error *err = file_name_expand(pattern, &values, &path);
+
+	if (!err)
+		err = writer_open(outputs->writer, kind, &values, path, &file);
+	if (!err && is_known(options, pattern))
+		err = new_file_check(&file, options->force,
+				     &(const struct file_identity){0}, &in_place);
+	return err;
+}
+
+struct error *outputs_init(struct outputs *ret, const struct options *options,
+			   struct writer *writer)
+{
+	struct error *err = NULL;
+
+	*ret = (struct outputs){.options = options, .writer = writer};
+	for (size_t i = 0; !err && i < OUTPUT_KIND_COUNT; i++) {
+		if (options->files[i])
+			err = check(ret, i);
+	}
+	return err;
+}
+
+struct report_options outputs_report_options(const struct outputs *outputs,
+					     const struct report_options *options,
+					     bool is_final)
+{
+	struct report_options wanted = *options;
+
+	if (report_is_due(outputs, is_final)) {
+		wanted.top = 0;
+		/* The files need all blocks, for histograms and labels. */
+		wanted.show_blocks = true;
+		wanted.past = true;
+		if (wanted.singles < SINGLES_MIN)
+			wanted.singles = SINGLES_MIN;
+	}
+	return wanted;
+}
+
+/* What to write: a report or a diff. */
+struct subject {
+	const struct report *report; /* of a diff: the new report */
+	const struct report_diff *diff;
+};
+
+static struct error *render_graph(const struct options *options, size_t kind,
+				  const struct subject *subject, FILE *out)
+{
+	const struct flame_options flame = {
+		.inverted = options->inverted,
+		.reverse = options->reverse,
+		.old = subject->diff ? subject->diff->old : NULL,
+	};
+
+	if (kind == OUTPUT_HTML)
+		return html_render(subject->report, &flame, out);
+	return flame_render(subject->diff ? &subject->diff->graph : subject->report,
+			    &flame, out);
+}
+
+static struct error *render(const struct options *options, size_t kind,
+			    const struct subject *subject, FILE *out)
+{
+	const struct report *report = subject->report;
+
+	if (kind == OUTPUT_FLAME || kind == OUTPUT_HTML)
+		return render_graph(options, kind, subject, out);
+	if (subject->diff)
+		return diff_renderer_find(kinds[kind])->render(subject->diff, out);
+	if (kind == OUTPUT_JSON || kind == OUTPUT_CSV) {
+		struct report_options all = report->options;
+		struct report view;
+		struct error *err;
+
+		/* List single blocks only if --show-allocs asked for them. */
+		if (kind == OUTPUT_JSON)
+			all.show_blocks = options->show_allocs;
+		else
+			all.past = view_find(options->view)->past;
+		err = report_view(report, &all, &view);
+		return err ? err : renderer_find(kinds[kind])->render(&view, out);
+	}
+	if (kind == OUTPUT_SAVE)
+		return snapshot_write(report->snapshot->made_of
+					      ? report->snapshot->made_of
+					      : report->snapshot,
+				      out);
+	return renderer_find(kinds[kind])->render(report, out);
+}
+
+static void say_written(const struct outputs *outputs, const struct new_file *file)
+{
+	_cleanup_(freep) char *shown = escape_dup(file->path);
+	struct stat st;
+
+	if (file->is_direct || fstat(file->fd, &st))
+		return;
+	fprintf(outputs->said, "memtrace: wrote %s (%s)\n", shown ? shown : "?",
+		units_format_bytes((uint64_t)st.st_size).s);
+}
+
+static struct error *write_file(struct outputs *outputs, size_t kind,
+				const struct subject *subject, bool is_final)
+{
+	const struct options *options = outputs->options;
+	const struct snapshot *snap = subject->report->snapshot;
+	const struct file_name_values values = {
+		.pid = snap->processes.len ? snap->processes.data[0].pid : 0,
+		.wall_ns = snap->wall_ns,
+		.number = subject->report->sequence,
+	};
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	_cleanup_(freep) char *path = NULL;
+	struct error *err = file_name_expand(options->files[kind], &values, &path);
+
+	if (!err)
+		err = writer_open(outputs->writer, kind, &values, path, &file);
+	if (!err)
+		err = render(options, kind, subject, file.stream);
+	if (!err)
+		err = new_file_publish(&file, options->force, &outputs->own[kind]);
+	if (!err && is_final && outputs->said)
+		say_written(outputs, &file);
+	return err;
+}
+
+bool outputs_are_wanted(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++)
+		if (outputs->options->files[i])
+			return true;
+	return false;
+}
+
+static void say(const struct error *err, const char *after)
+{
+	_cleanup_(freep) char *message = escape_dup(err->message);
+
+	fprintf(stderr, "memtrace: %s%s\n", message ? message : "out of memory", after);
+}
+
+/* Record the result of writing an output; takes ownership of `err`. Returns the first
+ * error of the final report. */
+static struct error *note(struct outputs *outputs, size_t kind, struct error *err,
+			  bool is_final, struct error *first)
+{
+	bool was_failing = outputs->is_failing[kind];
+
+	outputs->is_failing[kind] = err != NULL;
+	if (is_final && !first)
+		return err;
+	if (err && is_final)
+		say(err, "");
+	else if (err && !was_failing)
+		say(err, ": tracing goes on");
+	error_destroy(err);
+	return first;
+}
+
+static struct error *write_files(struct outputs *outputs, const struct subject *subject,
+				 struct error *first, bool is_final)
+{
+	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
+		if (is_due(outputs, i, is_final))
+			first = note(outputs, i,
+				     write_file(outputs, i, subject, is_final), is_final,
+				     first);
+	}
+	return first;
+}
+
+struct error *outputs_write(struct outputs *outputs, const struct report *report,
+			    struct error *err, bool is_final)
+{
+	const struct subject subject = {.report = report};
+	bool is_whole = true;
+
+	err = note(outputs, OUTPUT_KIND_COUNT, err, is_final, NULL);
+	err = write_files(outputs, &subject, err, is_final);
+	for (size_t i = 0; i <= OUTPUT_KIND_COUNT; i++)
+		is_whole &= !outputs->is_failing[i];
+	outputs->unwritten += !is_whole && !is_final;
+	return err;
+}
+
+bool outputs_say_unwritten(const struct outputs *outputs, FILE *out)
+{
+	if (outputs->unwritten)
+		fprintf(out, "memtrace: %" PRIu64 " %s without one of the outputs\n",
+			outputs->unwritten,
+			outputs->unwritten == 1 ? "report is" : "reports are");
+	return outputs->unwritten;
+}
+
+struct error *outputs_write_diff(struct outputs *outputs, const struct report_diff *diff)
+{
+	const struct subject subject = {.report = diff->new, .diff = diff};
+
+	return write_files(outputs, &subject, NULL, true);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The separate debug file of a stripped file (GDB manual, "Debugging Information in
+ * Separate Files"). The target chooses the names that lead to it. So a debug file is
+ * accepted only if its build-id matches the stripped file's or, without a build-id, if
+ * its checksum matches the one in .gnu_debuglink.
+ */
+#ifndef PROCESS_DEBUG_FILE_H
+#define PROCESS_DEBUG_FILE_H
+
+#include <stdbool.h>
+
+#include "elf/elf.h"
+#include "process/proc.h"
+#include "util/error.h"
+
+/* Where packages put debug files. */
+#define DEBUG_SYSTEM_DIR "/usr/lib/debug"
+
+struct debug_file {
+	/* Path relative to the root directory that has it; owned; NULL: not found. */
+	char *path;
+	bool is_targets; /* found below the root directory of `proc`: the target may have
+			    written it */
+};
+
+/* True when the file has a .symtab of its own. */
+bool debug_file_is_needless(struct elf_file *file);
+
+/*
+ * Look for the debug file of `file`, whose path in the target is `module_path`, and let
+ * elf_file_find_functions() search it too. These paths are tried below our own root
+ * directory:
+ *
+ * - /usr/lib/debug/.build-id/XX/YYYY.debug;
+ * - /usr/lib/debug/DIRECTORY/NAME, where DIRECTORY is the file's directory and NAME is
+ *   the name in .gnu_debuglink;
+ *
+ * then, below the root directory of the target `proc` (NULL: skip this), the
+ * same two, DIRECTORY/NAME and DIRECTORY/.debug/NAME. Files that do not fit are
+ * skipped. Of the target's files only those are opened that it may read itself, and
+ * without a build-id only those of root, of the target or of the owner of `file`, to
+ * which no symbolic link leads.
+ */
+struct error *debug_file_find(struct elf_file *file, const struct proc *proc,
+			      const char *module_path, struct debug_file *ret)
+	__attribute__((warn_unused_result));
+
+#endif

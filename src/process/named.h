@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds processes by name, and counts them. */
+#ifndef PROCESS_NAMED_H
+#define PROCESS_NAMED_H
+
+#include <stddef.h>
+
+/*
+ * Fill `ret` with the ids of processes of this name, as pidof(1) finds them by
+ * /proc/PID/comm, lowest first, but not our own. The kernel keeps 15 bytes of a name; a
+ * longer `name` matches by these. Returns how many there are, at most `max`; 0 also if
+ * /proc cannot be listed.
+ */
+size_t named_find(const char *name, int ret[], size_t max);
+
+/* How many processes there are; 0 if /proc cannot be listed. */
+size_t named_count(void);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the processes that map a file as code, and the pages of this code that may differ
+ * from the file. A probe for more than one process sets a breakpoint in all of them. A
+ * process that has changed the code at its place would then execute the file's
+ * instruction, or an instruction that the breakpoint has cut in two.
+ *
+ * A page that a process has not written to is the page cache's, as in all other
+ * processes. /proc/PID/pagemap tells these pages from private ones
+ * (Documentation/admin-guide/mm/ pagemap.rst, bit 61). So only few pages have to be read
+ * and compared.
+ */
+#ifndef PROCESS_OTHER_CODE_H
+#define PROCESS_OTHER_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "process/file_names.h"
+#include "process/other_runs.h"
+#include "process/proc.h"
+#include "util/error.h"
+
+struct other_code;
+
+/* NULL: memory is out. */
+struct other_code *other_code_create(void);
+void other_code_destroy(struct other_code *others);
+
+/* These are the mappings of a process: the next search need not read them. */
+struct error *other_code_add(struct other_code *others, int pid,
+			     const struct proc_maps *maps)
+	__attribute__((warn_unused_result));
+
+/*
+ * Find the code of a file, with these names, that may differ from it in any process.
+ * `path` leads to the file: it may be mapped under other names, too
+ * (process/file_pages.h), which have the same inode number in overlays of one file
+ * system. The mappings of all processes are read at most once a second, and take at most
+ * a tenth of the time. A search ends after 10 s. A process for which there was no time,
+ * that cannot be read, or that maps the file more often than any real program, has a run
+ * that is unread. The result is borrowed until the next call. Errors: ERROR_NO_MEMORY,
+ * and ERROR_IO: the processes cannot be listed.
+ */
+struct error *other_code_find(struct other_code *others, const struct file_names *file,
+			      const char *path, const struct other_runs **ret)
+	__attribute__((warn_unused_result));
+
+/* Like other_code_find(), but look at the pages of the file again if that was before
+ * `since_ns` (CLOCK_MONOTONIC): they may have been written to. The processes that map it
+ * are those of the last search, if that is recent enough for other_code_find(). */
+struct error *other_code_find_anew(struct other_code *others,
+				   const struct file_names *file, const char *path,
+				   uint64_t since_ns, const struct other_runs **ret)
+	__attribute__((warn_unused_result));
+
+/* The memory of this run cannot be read, or the run is unread. Count its process and
+ * return true, unless it has exited or does not map the code any more. */
+bool other_code_is_unread(struct other_code *others, const struct other_run *run);
+
+/* The memory of this process is about to be read. False: too much was read already. */
+bool other_code_may_read(struct other_code *others, int pid);
+
+/* How many processes had unread code in a search, at most. Processes that we have no
+ * permission to read do not count. */
+uint64_t other_code_unread(const struct other_code *others);
+
+/* "its code in the memory of process N differs from the file". Borrowed. Valid as long as
+ * `others`, the same pointer for the same pid. */
+const char *other_code_reason(struct other_code *others, int pid);
+
+/* Likewise, for code that is unread: with the number of such processes, and what to do.
+ */
+const char *other_code_unread_reason(struct other_code *others, int pid);
+
+#endif

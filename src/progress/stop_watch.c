@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "progress/stop_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/detach_all.h"
+#include "files/new_file.h"
+#include "confined/shed.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/open_helper.h"
+
+#define THREAD_NAME "memtrace-stop"
+
+/* If a second signal follows at once, as when a key is pressed twice, the final report
+ * still has this much time from the first signal, ns. */
+#define REPORT_NS UINT64_C(300000000)
+
+/* Cleaning up may hang like the main thread. After this time the process is killed,
+ * ns. */
+#define CLEAN_UP_NS 600000000
+
+struct stop_watch {
+	int signal_fd;
+	int told[2];       /* pipe that passes the first signal to the main thread */
+	int end_fd;        /* eventfd(2): stop the thread */
+	int child;         /* pidfd of the child, or -1; accessed atomically */
+	int pass_on;       /* last signal that was sent to memtrace alone; 0: none */
+	int second;        /* second signal; 0: none */
+	uint64_t first_ns; /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
+	pthread_t thread;
+	bool is_running;
+};
+
+DEFINE_CLEANUP(struct stop_watch *, stop_watch_destroy);
+
+/* --- end of the process ----------------------------------------------------------- */
+
+static void kill_later(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+	const struct itimerspec once = {.it_value = {.tv_nsec = CLEAN_UP_NS}};
+	timer_t timer;
+
+	if (!timer_create(CLOCK_MONOTONIC, &event, &timer))
+		timer_settime(timer, 0, &once, NULL);
+}
+
+/* Die of the signal itself, so that a shell sees it. */
+_Noreturn static void die_of(int number)
+{
+	sigset_t set;
+
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	kill(getpid(), number);
+	/* The init process of a pid namespace does not die of its own signals. */
+	_exit(128 + number);
+}
+
+/*
+ * End the process. The kernel removes the probes when the process has exited. But a
+ * thread that waits for a file system cannot exit and keeps all descriptors open, so
+ * remove the probes here.
+ */
+_Noreturn static void end_process(struct stop_watch *w)
+{
+	int child = __atomic_load_n(&w->child, __ATOMIC_SEQ_CST);
+
+	kill_later();
+	if (child >= 0 && w->pass_on)
+		syscall(SYS_pidfd_send_signal, child, w->pass_on, NULL, 0);
+	detach_all();
+	new_file_remove_temporaries();
+	die_of(w->second);
+}
+
+/* --- the thread ------------------------------------------------------------------- */
+
+static void take_signal(struct stop_watch *w)
+{
+	struct signalfd_siginfo info;
+
+	if (read(w->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_code != SI_KERNEL)
+		w->pass_on = (int)info.ssi_signo;
+	if (w->first_ns) {
+		if (info.ssi_signo != SIGHUP)
+			w->second = (int)info.ssi_signo;
+		return;
+	}
+	__atomic_store_n(&w->first_ns, clock_now_ns(), __ATOMIC_SEQ_CST);
+	open_helper_hurry();
+	/* Cannot block: nothing else is written to the pipe. */
+	if (write(w->told[1], &info, sizeof(info)) < 0)
+		return;
+}
+
+/* Milliseconds until the second signal ends the process; -1: there was no second
+ * signal. */
+static int wait_ms(const struct stop_watch *w)
+{
+	uint64_t end_ns = w->first_ns + REPORT_NS, now_ns = clock_now_ns();
+
+	if (!w->second)
+		return -1;
+	return now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) + 1 : 0;
+}
+
+static void *run(void *arg)
+{
+	struct stop_watch *w = arg;
+
+	pthread_setname_np(pthread_self(), THREAD_NAME);
+	/* Capabilities are per thread: drop them in this one too. */
+	error_destroy(shed_for_thread());
+	for (;;) {
+		struct pollfd fds[] = {
+			{.fd = w->end_fd, .events = POLLIN},
+			{.fd = w->second ? -1 : w->signal_fd, .events = POLLIN},
+		};
+		int wait = wait_ms(w), n = wait ? poll(fds, 2, wait) : 0;
+
+		if (!wait)
+			end_process(w);
+		if (n > 0 && fds[0].revents)
+			return NULL;
+		if (n > 0 && fds[1].revents)
+			take_signal(w);
+	}
+}
+
+struct error *stop_watch_create(const sigset_t *signals, struct stop_watch **ret)
+{
+	_cleanup_(stop_watch_destroyp) struct stop_watch *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return error_no_memory();
+	w->told[0] = w->told[1] = w->child = -1;
+	w->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	w->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (w->end_fd < 0 || w->signal_fd < 0 || pipe2(w->told, O_CLOEXEC | O_NONBLOCK))
+		return error_errno(ERROR_IO, errno, "cannot make a signal descriptor");
+	err = pthread_create(&w->thread, NULL, run, w);
+	if (err)
+		return error_errno(ERROR_IO, err,
+				   "cannot start a thread to watch for signals");
+	w->is_running = true;
+	*ret = take(w);
+	return NULL;
+}
+
+int stop_watch_fd(const struct stop_watch *w)
+{
+	return w->told[0];
+}
+
+uint64_t stop_watch_first_ns(const struct stop_watch *w)
+{
+	return __atomic_load_n(&w->first_ns, __ATOMIC_SEQ_CST);
+}
+
+void stop_watch_pass_to(struct stop_watch *w, pid_t child)
+{
+	int fd = (int)syscall(SYS_pidfd_open, child, 0);
+
+	fd = __atomic_exchange_n(&w->child, fd, __ATOMIC_SEQ_CST);
+	if (fd >= 0)
+		close(fd);
+}
+
+int stop_watch_destroy(struct stop_watch *w)
+{
+	const uint64_t one = 1;
+	int second;
+
+	if (!w)
+		return 0;
+	if (w->is_running && write(w->end_fd, &one, sizeof(one)) == sizeof(one))
+		pthread_join(w->thread, NULL);
+	second = w->second;
+	closep(&w->signal_fd);
+	closep(&w->told[0]);
+	closep(&w->told[1]);
+	closep(&w->end_fd);
+	closep(&w->child);
+	free(w);
+	return second;
+}

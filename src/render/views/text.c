@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/formats.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/class_words.h"
+#include "render/text/timeline.h"
+#include "render/text/events.h"
+#include "render/text/head.h"
+#include "render/text/page.h"
+#include "render/text_processes.h"
+#include "render/text_words.h"
+#include "render/text/wrap.h"
+#include "render/views/views.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+#include "util/saturate.h"
+#include "util/units.h"
+
+/* Examples: "960 bytes", "1.5 KiB (1536 bytes)". */
+struct exact_bytes {
+	char s[64];
+};
+
+static struct exact_bytes format_exact(uint64_t bytes)
+{
+	struct exact_bytes text;
+
+	if (bytes < 1024)
+		snprintf(text.s, sizeof(text.s), "%" PRIu64 " %s", bytes,
+			 text_plural(bytes, "byte", "bytes"));
+	else
+		snprintf(text.s, sizeof(text.s), "%s (%" PRIu64 " bytes)",
+			 units_format_bytes(bytes).s, bytes);
+	return text;
+}
+
+void text_append_subject(struct strbuf *text, const struct report *report)
+{
+	const struct snapshot *snap = report->snapshot;
+
+	strbuf_appendf(text, "memtrace report %" PRIu64 " of ", report->sequence);
+	if (snap->heap_untraced && report_is_of_one(report)) {
+		strbuf_append(text, "the kernel");
+		if (snap->processes.data->pid)
+			strbuf_append(text, " for ");
+	}
+	if (report_is_of_one(report) && snap->processes.data->pid) {
+		strbuf_append(text, "process ");
+		text_append_process(text, snap->processes.data);
+	} else if (!report_is_of_one(report)) {
+		strbuf_appendf(text, "%zu %s", snap->processes.len,
+			       text_plural(snap->processes.len, "process", "processes"));
+	}
+	if (snap->library) {
+		strbuf_append(text, " that map ");
+		escape_text(text, snap->library);
+	}
+}
+
+static void append_title(struct text_page *page)
+{
+	const struct snapshot *snap = page->report->snapshot;
+
+	text_set_style(page, TEXT_TITLE);
+	text_append_subject(&page->text, page->report);
+	strbuf_appendf(&page->text, ", %s",
+		       units_format_time(snap->wall_ns, UNITS_DATE).s);
+	text_set_style(page, TEXT_PLAIN);
+	strbuf_append_char(&page->text, '\n');
+}
+
+void text_append_cause(struct text_page *page)
+{
+	const struct report *report = page->report;
+	static const char *const causes[] = {
+		[REPORT_DEMAND] = "SIGUSR1 asked for this report",
+		[REPORT_COUNT] = "--count reports were made",
+		[REPORT_DURATION] = "--duration has passed",
+		[REPORT_STOPPED] = "stopped by Ctrl-C or SIGTERM",
+		[REPORT_HANGUP] = "stopped by SIGHUP, as when its terminal is closed",
+		[REPORT_EXITED] = "the target exited: what is listed was still live then",
+	};
+	const char *cause = causes[report->cause];
+
+	/* Events happened; nothing is live. */
+	if (report->snapshot->event && report->cause == REPORT_EXITED)
+		cause = "the target exited";
+
+	if (report->cause != REPORT_INTERVAL)
+		text_append_line(page,
+				 report_cause_is_final(report->cause) ? "final" : "cause",
+				 "%s", cause);
+	if (report_is_of_one(report) && report->snapshot->processes.data->exited &&
+	    report->cause != REPORT_EXITED)
+		text_append_line(page, "exited", "%s",
+				 report->snapshot->event ? "before this report"
+							 : causes[REPORT_EXITED]);
+}
+
+static void append_memory(struct text_page *page, const struct snapshot_process *process)
+{
+	const struct snapshot_memory *memory = &process->memory;
+
+	if (!memory->vm_rss_bytes && !memory->vm_data_bytes && !memory->vm_hwm_bytes)
+		return;
+	text_append_line(page, "process", "VmRSS %s, VmHWM %s, VmData %s, VmSize %s%s",
+			 units_format_bytes(memory->vm_rss_bytes).s,
+			 units_format_bytes(memory->vm_hwm_bytes).s,
+			 units_format_bytes(memory->vm_data_bytes).s,
+			 units_format_bytes(memory->vm_size_bytes).s,
+			 process->exited ? " when last seen" : "");
+}
+
+/* Does the program report its blocks itself, through USDT probes
+ * (allocator/allocator_otel.h)? Then nothing else is traced. */
+static bool is_told(const struct snapshot *snap)
+{
+	return snap->allocators.len &&
+	       !strcmp(snap->allocators.data->label, "otel_memory");
+}
+
+void text_append_tracing(struct text_page *page)
+{
+	const struct report *report = page->report;
+	const struct snapshot *snap = report->snapshot;
+	struct units_text elapsed = units_format_duration(report->elapsed_ns);
+
+	if (report->has_previous)
+		text_append_line(page, "traced", "%s, %s since the last report",
+				 elapsed.s, units_format_duration(report->since_ns).s);
+	else
+		text_append_line(page, "traced", "%s", elapsed.s);
+	if (is_told(snap))
+		text_append_line(
+			page, "told",
+			"by the program's otel_memory probes, for the blocks that it "
+			"samples: each counts as the bytes that it stands for");
+	if (snap->sample_every > 1)
+		text_append_line(page, "sampled",
+				 "1 in %" PRIu64 " allocations: bytes and counts are "
+				 "estimates, scaled by %" PRIu64,
+				 snap->sample_every, snap->sample_every);
+	if (snap->sample_bytes)
+		text_append_line(
+			page, "sampled",
+			"one allocation in %s on average (--sample-bytes): bytes and "
+			"counts are estimates",
+			units_format_bytes(snap->sample_bytes).s);
+	if (snap->max_size_bytes != UINT64_MAX)
+		text_append_line(page, "filtered",
+				 "only heap blocks of %" PRIu64 " to %" PRIu64
+				 " bytes are traced",
+				 snap->min_size_bytes, snap->max_size_bytes);
+	else if (snap->min_size_bytes)
+		text_append_line(page, "filtered",
+				 "only heap blocks of %" PRIu64
+				 " bytes and more are traced",
+				 snap->min_size_bytes);
+	if (report_is_of_one(report))
+		append_memory(page, snap->processes.data);
+}
+
+static void append_live(struct text_page *page, const struct report_section *section)
+{
+	const struct report *report = page->report;
+	const struct class_words *w = class_words(section->class);
+	uint64_t size = section->live.estimated_bytes;
+	uint64_t count = section->live.estimated_count;
+
+	text_append_line(page, w->name, "%s live in %" PRIu64 " %s %s since the attach",
+			 format_exact(size).s, count,
+			 text_plural(count, w->block, w->blocks), w->origin);
+	if (report->has_previous)
+		text_append_line(
+			page, "", "%s since the last report",
+			text_format_growth(section->estimated_live_growth_bytes).s);
+	if (report->options.combined_only || !report->options.older_ns)
+		return;
+	size = section->listed.estimated_bytes;
+	count = section->listed.estimated_count;
+	text_append_line(page, "", "%s of it in %" PRIu64 " %s older than %s",
+			 format_exact(size).s, count,
+			 text_plural(count, w->block, w->blocks),
+			 units_format_duration(report->options.older_ns).s);
+}
+
+/* Append a line for each kind of kernel memory, scaled if blocks were sampled. */
+static void append_kernel(struct text_page *page, const struct report_section *section)
+{
+	const struct snapshot *snap = page->report->snapshot;
+	uint64_t times = section->is_estimate ? snap->sample_every : 1;
+
+	if (section->class != BLOCK_KERNEL)
+		return;
+	vec_foreach (kind, &snap->kernel_classes) {
+		const struct snapshot_totals *t = &kind->totals;
+		uint64_t live = saturate_subtract(t->allocations, t->frees);
+		uint64_t size = saturate_subtract(t->allocated_bytes, t->freed_bytes);
+
+		strbuf_append(&page->text, "  ");
+		escape_text(&page->text, kind->name);
+		strbuf_appendf(&page->text, "%*s%s", 12 - (int)strnlen(kind->name, 11),
+			       "", units_format_bytes(report_times(size, times)).s);
+		strbuf_appendf(
+			&page->text,
+			" live in %" PRIu64 ", %" PRIu64 " allocated, %" PRIu64 " freed",
+			report_times(live, times), report_times(t->allocations, times),
+			report_times(t->frees, times));
+		if (t->frees_unknown)
+			strbuf_appendf(&page->text, ", %" PRIu64 " more %s",
+				       t->frees_unknown,
+				       text_plural(t->frees_unknown, "free", "frees"));
+		strbuf_append_char(&page->text, '\n');
+	}
+}
+
+static void append_left_out(struct text_page *page, const struct report_section *section,
+			    const char *label, const struct report_left_out *left_out,
+			    const char *how)
+{
+	const struct class_words *w = class_words(section->class);
+	uint64_t count = left_out->sum.estimated_count;
+
+	if (!left_out->stack_count)
+		return;
+	text_append_line(page, label, "%s in %" PRIu64 " %s of %" PRIu64 " %s, by %s",
+			 format_exact(left_out->sum.estimated_bytes).s, count,
+			 text_plural(count, w->block, w->blocks), left_out->stack_count,
+			 text_plural(left_out->stack_count, "stack", "stacks"), how);
+}
+
+void text_append_left_out(struct text_page *page, const struct report_section *section)
+{
+	append_left_out(page, section, "left out", &section->filtered,
+			"--filter and --exclude");
+	if (page->report->near_filter && section->filtered.stack_count) {
+		_cleanup_(freep) char *names = escape_dup(page->report->near_filter);
+
+		text_append_line(page, "left out",
+				 "no stack matches --filter; the nearest names: %s",
+				 names ? names : "");
+	}
+	append_left_out(page, section, "left out", &section->skipped,
+			"--skip-size and --skip-count");
+	append_left_out(page, section, "suppressed", &section->suppressed,
+			"--suppressions");
+}
+
+static void append_rate(struct text_page *page, const char *label, const double per_s[2],
+			const uint64_t total[2])
+{
+	double bytes_per_s = per_s[1] + 0.5;
+	uint64_t whole = bytes_per_s < 1e19 ? (uint64_t)bytes_per_s : UINT64_MAX;
+
+	text_append_line(page, label, "%s per second (%s/s), %" PRIu64 " in all (%s)",
+			 units_format_rate(per_s[0]).s, units_format_bytes(whole).s,
+			 total[0], units_format_bytes(total[1]).s);
+}
+
+/*
+ * Append frees of blocks that were not known to be live. Even if all blocks are traced
+ * (`all`), such blocks do not have to be older than the attach: when a thread exits,
+ * glibc passes the freed blocks in the thread's cache to free() again; a forked child
+ * frees blocks of its parent; and not every function that allocates is traced.
+ */
+static void append_unknown(struct text_page *page, enum block_class class, uint64_t count,
+			   bool all)
+{
+	const struct report *report = page->report;
+	const struct class_words *w = class_words(class);
+	_cleanup_(strbuf_deinit) struct strbuf which = {0};
+
+	if (!all) {
+		strbuf_append(&which, "that were not tracked");
+	} else {
+		if (!report->snapshot->launched)
+			strbuf_append(&which, "from before the attach, ");
+		strbuf_appendf(&which, "%s already, ", w->gone);
+		if (!report_is_of_one(report))
+			strbuf_append(&which, "inherited by a fork, ");
+		strbuf_append(&which, "or not traced");
+	}
+	text_append_line(page, "", "%" PRIu64 " more %s, of %s %s", count,
+			 text_plural(count, w->free, w->frees), w->blocks,
+			 strbuf_text(&which));
+}
+
+void text_append_failures(struct text_page *page, const struct report_section *section)
+{
+	const struct class_words *w = class_words(section->class);
+	const struct snapshot_totals *totals = &section->totals;
+
+	if (totals->gone)
+		text_append_line(
+			page, "gone",
+			"%" PRIu64 " %s (%s) with processes that exited or executed "
+			"another program",
+			totals->gone, text_plural(totals->gone, w->block, w->blocks),
+			units_format_bytes(totals->gone_bytes).s);
+	if (totals->failures)
+		text_append_line(page, "failed", "%" PRIu64 " %s returned no memory",
+				 totals->failures,
+				 text_plural(totals->failures, "call", "calls"));
+}
+
+static void append_traffic(struct text_page *page, const struct report_section *section)
+{
+	const struct report *report = page->report;
+	const struct class_words *w = class_words(section->class);
+	const struct snapshot *snap = report->snapshot;
+	const struct snapshot_totals *totals = &section->totals;
+	const struct snapshot_totals *estimated = &section->estimated_totals;
+	const struct report_rates *rates = &section->estimated_rates;
+	bool all = !section->is_estimate && !snap->min_size_bytes &&
+		   snap->max_size_bytes == UINT64_MAX && !snapshot_has_losses(snap);
+
+	append_rate(
+		page, w->made,
+		(const double[]){rates->allocations, rates->allocated_bytes},
+		(const uint64_t[]){estimated->allocations, estimated->allocated_bytes});
+	append_rate(page, w->gone, (const double[]){rates->frees, rates->freed_bytes},
+		    (const uint64_t[]){estimated->frees, estimated->freed_bytes});
+	if (totals->frees_unknown)
+		append_unknown(page, section->class, totals->frees_unknown, all);
+	text_append_failures(page, section);
+}
+
+void text_append_losses(struct text_page *page)
+{
+	const struct snapshot *snap = page->report->snapshot;
+	struct strbuf *text = &page->text;
+
+	if (!snapshot_has_losses(snap))
+		return;
+	strbuf_append_char(text, '\n');
+	text_set_style(page, TEXT_WARNING);
+	strbuf_append(text, "Not everything could be recorded:");
+	text_set_style(page, TEXT_PLAIN);
+	strbuf_append_char(text, '\n');
+	if (snap->inconsistent)
+		strbuf_append(text,
+			      "  This report is not of one moment: blocks that moved "
+			      "while it was made may be missing or listed twice.\n");
+	for (size_t i = 0; i < LOSS_COUNT; i++) {
+		if (!snap->losses[i])
+			continue;
+		strbuf_appendf(text, "  %-18s  %10" PRIu64 "  %s", loss_name(i),
+			       snap->losses[i], loss_remedy(i));
+		if (i == LOSS_BLOCKS_FULL)
+			strbuf_appendf(text, " (now %" PRIu64 ")", snap->max_allocations);
+		else if (i == LOSS_STACKS_FULL)
+			strbuf_appendf(text, " (now %" PRIu64 ")", snap->max_stacks);
+		else if (i == LOSS_THREADS_FULL)
+			strbuf_appendf(text, " (now %" PRIu64 ")", snap->max_threads);
+		strbuf_append_char(text, '\n');
+	}
+}
+
+static void append_peak(struct text_page *page, const struct report_section *section)
+{
+	if (section->peak_bytes)
+		text_append_line(page, "peak", "%s at once, %s ago",
+				 format_exact(section->peak_bytes).s,
+				 text_format_ago(page->report,
+						 page->report->snapshot->peak_time_ns)
+					 .s);
+}
+
+/* Describe the first data in `data` that was not measured. */
+static const char *name_missing(unsigned data)
+{
+	if (data & REPORT_DATA_TRAFFIC)
+		return "allocations and frees of each call path were not counted "
+		       "(--traffic)";
+	return data & REPORT_DATA_LIFETIMES ? "lifetimes were not measured (--traffic)"
+					    : "trends were not measured";
+}
+
+static void append_sort(struct text_page *page)
+{
+	const struct report *report = page->report;
+	enum report_sort wanted = report->options.sort;
+
+	if (report->sort != wanted)
+		text_append_line(page, "sorted", "by size, not by %s: %s",
+				 report_sort_name(wanted),
+				 name_missing(report_sort_needs(wanted) & ~report->data));
+	else if (wanted != view_find(report->options.view)->sort)
+		text_append_line(page, "sorted", "by %s", report_sort_name(wanted));
+}
+
+static void append_view(struct text_page *page, const struct report_section *section)
+{
+	const struct view_ops *view = view_find(page->report->options.view);
+	unsigned missing = view->needs & ~page->report->data;
+
+	if (section->class != BLOCK_HEAP && view->heap_only)
+		return;
+	if (missing)
+		strbuf_appendf(&page->text, "\nNothing to show for --view %s: %s.\n",
+			       view->name, name_missing(missing));
+	else
+		view->append_text(page, section);
+}
+
+static struct error *render_text(const struct report *report, FILE *out)
+{
+	struct text_page page = {.report = report, .out = out};
+	struct error *err = NULL;
+
+	if (!frame_texts_init(&page.frames, report->frame_count))
+		return error_no_memory();
+	page.clock = units_format_time(report->snapshot->wall_ns, "%H:%M:%S");
+	append_title(&page);
+	text_append_cause(&page);
+	text_append_tracing(&page);
+	text_append_timeline(&page);
+	append_sort(&page);
+	for (size_t i = 0; i < report->section_count; i++) {
+		const struct report_section *section = &report->sections[i];
+
+		if (i)
+			strbuf_append_char(&page.text, '\n');
+		if (section->class == BLOCK_EVENT) {
+			text_append_events(&page, section);
+			continue;
+		}
+		append_live(&page, section);
+		append_kernel(&page, section);
+		append_peak(&page, section);
+		text_append_left_out(&page, section);
+		append_traffic(&page, section);
+		append_view(&page, section);
+	}
+	text_append_losses(&page);
+	/* Reports follow each other in one stream, so separate them. */
+	strbuf_append_char(&page.text, '\n');
+	if (!text_write(&report->options, &page.text, out))
+		err = error_no_memory();
+	strbuf_deinit(&page.text);
+	frame_texts_deinit(&page.frames);
+	return err;
+}
+
+const struct renderer text_renderer = {.name = "text", .render = render_text};

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/session.h"
+#include "session/session_private.h"
+
+#include <signal.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include "bpf/cache.h"
+#include "kernel_heap/kernel_events.h"
+#include "session/fetch_cache.h"
+#include "tracees/forked.h"
+#include "confined/shed.h"
+#include "render/table/renderers.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/file_limit.h"
+#include "util/open_helper.h"
+
+static void session_deinit(struct session *s)
+{
+	/* First, because this removes the probes from the targets. */
+	tracer_destroy(s->tracer);
+	tracer_destroy(s->kernel_tracer);
+	snapshot_join_deinit(&s->join);
+	tracees_deinit(&s->tracees);
+	report_history_destroy(s->history);
+	timeline_destroy(s->timeline);
+	report_history_destroy(s->saved_history);
+	timeline_destroy(s->saved_timeline);
+	snapshot_merge_destroy(s->merge);
+	vec_foreach (plan, &s->plans)
+		plan_destroy(*plan);
+	vec_deinit(&s->plans);
+	children_deinit(&s->children);
+	compiler_pool_deinit(&s->compilers);
+	spawn_deinit(&s->spawn);
+	elf_reader_destroy(s->elf_reader);
+	closep(&s->fetch_cache);
+	event_spec_deinit(&s->event);
+	kernel_trace_deinit(&s->kernel);
+	report_setup_deinit(&s->setup);
+	waiter_deinit(&s->waiter);
+	open_helper_stop();
+	progress_clear(&s->progress);
+}
+
+static int wait_ms(const struct session *s)
+{
+	int tracer_ms = tracer_poll_ms(s->tracer);
+	int look_ms = tracees_look_ms(&s->tracees);
+
+	return tracer_ms >= 0 && tracer_ms < look_ms ? tracer_ms : look_ms;
+}
+
+/* Make reports until the run ends. */
+static struct error *report_until_end(struct session *s)
+{
+	const struct options *o = s->options;
+	struct error *err = NULL;
+
+	for (;;) {
+		enum report_cause cause = REPORT_INTERVAL;
+		bool due = waiter_next(&s->waiter, wait_ms(s), &cause);
+
+		tracer_poll(s->tracer);
+		tracer_tidy(s->tracer);
+		session_say_verdicts(s);
+		err = tracees_look(&s->tracees);
+		if (err)
+			return err;
+		if (tracees_are_gone(&s->tracees)) {
+			cause = REPORT_EXITED;
+			due = true;
+		}
+		if (!due)
+			continue;
+		if (cause == REPORT_INTERVAL && ++s->intervals == o->count)
+			cause = REPORT_COUNT;
+		session_say_verdicts(s);
+		err = session_report(s, cause);
+		if (err || report_cause_is_final(cause))
+			return err;
+		/* Return free memory to the kernel: malloc keeps everything that the
+		 * report and the symbols of exited processes used, which is many times
+		 * what remains. */
+		malloc_trim(0);
+	}
+}
+
+static struct error *trace(struct session *s)
+{
+	const struct options *o = s->options;
+	struct error *err = waiter_init(&s->waiter);
+
+	if (!err)
+		err = session_start(s);
+	phases_end(&s->phases, clock_now_ns());
+	progress_clear(&s->progress);
+	if (err)
+		return err;
+	for (size_t i = 0; o->verbose && i < s->plans.len; i++)
+		session_say_missing(s->plans.data[i]);
+	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)
+		plan_warn_untraced(s->plans.data[i], stderr);
+	for (size_t i = 0; o->otel_memory && !o->quiet && i < s->plans.len; i++)
+		plan_warn_untold(s->plans.data[i], stderr);
+	if (!o->quiet) {
+		forked_say(&s->children, stderr);
+		session_say_own_heaps(s);
+		session_say_tracing(s);
+	}
+	err = waiter_start(&s->waiter, s->tracees.epoll_fd, o->interval_ns,
+			   o->duration_ns);
+	if (o->command)
+		waiter_pass_to(&s->waiter, s->spawn.pid);
+	tracees_read_events(&s->tracees);
+	if (!err)
+		err = spawn_release(&s->spawn);
+	return err ? err : report_until_end(s);
+}
+
+/* The run is over, but the command may still run: remove the probes, forward the signal
+ * that ended the run, and wait for the command. Another Ctrl-C ends only memtrace. */
+static int finish_command(struct session *s)
+{
+	tracer_destroy(s->tracer);
+	tracer_destroy(s->kernel_tracer);
+	s->tracer = s->kernel_tracer = NULL;
+	/* Until we wait for the command, no other process can get its pid. */
+	if (s->waiter.stop_signal)
+		kill(s->spawn.pid, s->waiter.stop_signal);
+	waiter_unblock(&s->waiter);
+	return spawn_wait(&s->spawn);
+}
+
+/* The last thing that takes a privilege which is dropped then. */
+static void open_fetch_cache(struct session *s)
+{
+	_cleanup_(error_destroyp) struct error *err = fetch_cache_open(&s->fetch_cache);
+
+	if (err)
+		fprintf(stderr,
+			"memtrace: --debuginfod: no debug file can be fetched: %s\n",
+			err->message);
+}
+
+/* Drop the privileges that tracing does not need. A command has its own already. */
+static struct error *shed(struct session *s)
+{
+	const struct options *o = s->options;
+	struct error *err;
+
+	if (o->debuginfod)
+		open_fetch_cache(s);
+	err = shed_for_tracing(o->command, o->debuginfod);
+	if (!err || err->code != ERROR_UNSUPPORTED)
+		return err;
+	if (o->verbose)
+		fprintf(stderr, "memtrace: some privileges were kept: %s\n",
+			err->message);
+	error_destroy(err);
+	return NULL;
+}
+
+static void shed_for_opener(void)
+{
+	/* If a sandbox forbids this, the rest of memtrace keeps its privileges too. */
+	error_destroy(shed_for_opening());
+}
+
+/* If the command cannot be run, the status is the one that a shell returns. */
+static int start_status(const struct options *options, const struct error *err)
+{
+	if (!options->command || options->dry_run)
+		return SESSION_FAILED;
+	switch (err->code) {
+	case ERROR_NOT_FOUND:
+		return SPAWN_NOT_FOUND;
+	case ERROR_PERMISSION:
+		return SPAWN_NOT_EXECUTABLE;
+	default:
+		return SESSION_FAILED;
+	}
+}
+
+/* Processes that will compile load the compiler while the probes are planned. Usually an
+ * earlier run has cached the code, and no process is needed: then tracer_create() starts
+ * those that are. */
+static void start_compilers(struct session *s)
+{
+	if (s->options->dry_run || (!s->options->no_cache && !cache_is_empty()))
+		return;
+	compiler_pool_init(&s->compilers, tracer_compiler_count());
+}
+
+/* Least number of descriptors for one process, its symbols, and BPF maps and links. */
+#define LEAST_FILES 128
+
+struct error *session_run(const struct options *options, int *status)
+{
+	_cleanup_(session_deinit) struct session s = {
+		.options = options,
+		.waiter = WAITER_NONE,
+		.tracees = {.epoll_fd = -1},
+		.fetch_cache = -1,
+	};
+	struct error *err;
+
+	*status = SESSION_FAILED;
+	phases_begin(&s.phases, "processes", clock_now_ns());
+	progress_init(&s.progress, options->quiet);
+	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
+				&s.setup);
+	s.renderer = renderer_find(s.setup.format);
+	s.prints_final_only = options->final_only_on_terminal && !options->output &&
+			      isatty(STDOUT_FILENO);
+	s.progress.waiter = &s.waiter;
+	s.setup.options.progress = (struct report_progress){progress_show, &s.progress};
+	if (!err)
+		err = output_open(options->dry_run ? NULL : options->output,
+				  options->force, NULL, &s.output);
+	if (err)
+		return err;
+	if (!options->dry_run)
+		err = outputs_init(&s.outputs, options, NULL);
+	s.outputs.said = s.progress.out;
+	if (!err)
+		err = file_limit_check(LEAST_FILES);
+	/* A command inherits the original limits, so raise them only after it has
+	 * started. */
+	if (!options->command)
+		file_limit_raise();
+	/* With --kernel no ELF file of a target is read. */
+	if (!err && !options->kernel)
+		err = open_helper_start(&(const struct open_helper_options){
+			shed_for_opener, session_say_hung});
+	if (!err && !options->kernel)
+		err = elf_reader_create(reading_warn, progress_stopping_ns, &s.progress,
+					&s.elf_reader);
+	if (!err && options->command) {
+		err = spawn_start(options->program, options->command, s.elf_reader,
+				  &s.spawn);
+		if (err)
+			*status = start_status(options, err);
+	}
+	if (options->command)
+		file_limit_raise();
+	if (!err)
+		err = shed(&s);
+	if (!err)
+		start_compilers(&s);
+	phases_begin(&s.phases, "planning", clock_now_ns());
+	if (!err)
+		err = session_plan(&s);
+	/* The plan has already looked for events in files. */
+	if (!err && options->dry_run && options->event && !event_is_in_file(s.event.kind))
+		err = kernel_events_check(&s.event);
+	if (!err && options->dry_run && options->kernel)
+		err = kernel_dry_run(options);
+	else if (!err && options->dry_run)
+		session_say_plan(&s);
+	if (!err && !options->dry_run)
+		err = trace(&s);
+
+	output_close(&s.output);
+	session_say_given_up();
+	tracees_say_unlisted(&s.tracees);
+	if (!err)
+		*status = options->command && !options->dry_run ? finish_command(&s) : 0;
+	if (outputs_say_unwritten(&s.outputs, stderr) && !*status)
+		*status = SESSION_FAILED;
+	if (!err && tracees_say_descriptors(&s.tracees) && !*status)
+		*status = SESSION_FAILED;
+	return err;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One tracing run: from the options to the last report. */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include "options/options.h"
+#include "util/error.h"
+
+/* The exit status when tracing failed. */
+#define SESSION_FAILED 1
+
+/*
+ * Trace as `options` say and print reports; returns when the run is over. *status is the
+ * exit status. Without an error: 0, or the status of the started command (128 + the
+ * signal number if a signal killed it). With an error: SESSION_FAILED, or 127 or 126 if
+ * the command cannot be run.
+ */
+struct error *session_run(const struct options *options, int *status)
+	__attribute__((warn_unused_result));
+
+#endif

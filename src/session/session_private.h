@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run of memtrace, in parts: session.c is its life from the command line to the exit
+ * status, session_start.c plans and sets the probes, session_report.c makes the reports,
+ * and session_say.c says on standard error how the run goes. Private to these files.
+ */
+#ifndef SESSION_SESSION_PRIVATE_H
+#define SESSION_SESSION_PRIVATE_H
+
+#include "compile/compiler_process.h"
+#include "trace/tracer.h"
+#include "tracees/kernel.h"
+#include "options/options.h"
+#include "output/output.h"
+#include "output/outputs.h"
+#include "progress/progress.h"
+#include "output/report_setup.h"
+#include "tracees/tracees.h"
+#include "progress/wait.h"
+#include "plan/event.h"
+#include "plan/plan.h"
+#include "render/renderer.h"
+#include "report/report.h"
+#include "snapshot/timeline.h"
+#include "snapshot/join.h"
+#include "snapshot/merge.h"
+#include "process/children.h"
+#include "process/spawn.h"
+#include "util/phases.h"
+#include "util/vec.h"
+struct session {
+	const struct options *options;
+	struct report_setup setup;
+	const struct renderer *renderer;
+	struct waiter waiter;
+	struct progress progress;
+	bool prints_final_only; /* of the reports, the last one */
+	bool has_said_stripped; /* stripped_note_say() printed its line */
+	struct phases phases;   /* of the start */
+	struct compiler_pool compilers;
+	struct event_spec event;    /* of --event; text is NULL without the option */
+	struct kernel_trace kernel; /* of --kernel */
+	struct spawn spawn;         /* the command; unused without one */
+	struct elf_reader *elf_reader;
+	int fetch_cache; /* of fetch_cache_open(); -1: none */
+	struct tracees tracees;
+	VEC(struct plan *) plans; /* of the processes traced from the start */
+	struct children children; /* existing children of these processes, which are not
+				     traced */
+	struct report_history *history;
+	struct timeline *timeline;
+	struct snapshot_merge *merge; /* unused with --group-by process */
+	/* With --save and merged stacks: for the unmerged snapshots that are saved. */
+	struct report_history *saved_history;
+	struct timeline *saved_timeline;
+	struct tracer *tracer;
+	struct tracer *kernel_tracer; /* with --with-kernel: the second tracer */
+	struct snapshot_join join;
+	struct output output;
+	struct outputs outputs;
+	uint64_t intervals; /* number of report intervals that have passed */
+};
+
+/* --- session_start.c ---------------------------------------------------------------- */
+
+/* Choose the processes, and plan the probes of each. */
+struct error *session_plan(struct session *s) __attribute__((warn_unused_result));
+
+/* Is it certain that the run never has a second process? */
+bool session_traces_one(const struct session *s);
+
+/* What the tracer is to do. Borrows from `s`. */
+struct tracer_options session_tracer_options(struct session *s);
+
+/* Compile, load and attach what is planned. */
+struct error *session_start(struct session *s) __attribute__((warn_unused_result));
+
+/* --- session_report.c --------------------------------------------------------------- */
+
+/* Take a snapshot, and write its report and the files that are due. An error ends the
+ * run. */
+struct error *session_report(struct session *s, enum report_cause cause)
+	__attribute__((warn_unused_result));
+
+/* --- session_say.c: on standard error ------------------------------------------------
+ */
+
+/* Which functions of an allocator the file lacks. */
+void session_say_missing(const struct plan *plan);
+/* What --dry-run prints, on standard output. */
+void session_say_plan(struct session *s);
+/* What is traced, and how it ends; with -v also what took how long. */
+void session_say_tracing(const struct session *s);
+/* Programs that keep objects in a heap of their own. */
+void session_say_own_heaps(const struct session *s);
+/* How many stacks were walked, and how. */
+void session_say_walks(const struct session *s);
+/* Functions whose result sites turned out to be wrong. */
+void session_say_verdicts(struct session *s);
+/* A file system does not answer. */
+void session_say_hung(const char *path);
+/* How many files were left out because of that. */
+void session_say_given_up(void);
+
+#endif

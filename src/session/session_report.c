@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/session_private.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include "output/stripped_note.h"
+#include "tracees/runtimes.h"
+#include "report/recorded.h"
+#include "report/view.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+DEFINE_CLEANUP(struct snapshot *, snapshot_destroy);
+DEFINE_CLEANUP(struct report *, report_destroy);
+
+static struct error *add_kernel(struct session *s, struct snapshot *snap)
+{
+	_cleanup_(snapshot_destroyp) struct snapshot *kernel = snapshot_create();
+	struct error *err = kernel ? tracer_snapshot(s->kernel_tracer, NULL, NULL, kernel)
+				   : error_no_memory();
+
+	if (!err && !snapshot_join(&s->join, snap, kernel))
+		err = error_no_memory();
+	return err;
+}
+
+static struct error *take_snapshot(struct session *s, struct snapshot **ret)
+{
+	_cleanup_(snapshot_destroyp) struct snapshot *snap = snapshot_create();
+	struct timespec now;
+	struct error *err;
+
+	if (!snap)
+		return error_no_memory();
+	clock_gettime(CLOCK_REALTIME, &now);
+	snap->wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	if (s->options->library && s->tracees.scope == SCOPE_ALL) {
+		snap->library = strdup(s->options->library);
+		if (!snap->library)
+			return error_no_memory();
+	}
+	snap->launched = s->options->command;
+	snap->ages_unknown = s->options->combined_only && !s->options->traffic;
+	err = tracees_snapshot(&s->tracees, snap);
+	if (!err && s->kernel_tracer)
+		err = add_kernel(s, snap);
+	if (!err)
+		*ret = take(snap);
+	return err;
+}
+
+/* Does the saved snapshot differ from the reported one? Not with one process, because
+ * then there is nothing to merge. */
+static bool saves_apart(const struct session *s)
+{
+	return s->options->files[OUTPUT_SAVE] &&
+	       s->options->group_by != REPORT_GROUP_PROCESS && !session_traces_one(s);
+}
+
+/* Group the snapshot as --group-by says, and add the trends of its call paths. The
+ * snapshot to be saved stays ungrouped, with its own trends. */
+static struct error *make_snapshot(struct session *s, struct snapshot *snap,
+				   struct snapshot_made *ret)
+{
+	struct error *err = NULL;
+
+	if (s->options->group_by == REPORT_GROUP_PROCESS) {
+		err = timeline_add(s->timeline, snap);
+		if (!err && !snapshot_split(snap, s->options->files[OUTPUT_SAVE], ret))
+			err = error_no_memory();
+		return err;
+	}
+	if (!snapshot_merge(s->merge, snap, saves_apart(s), ret))
+		return error_no_memory();
+	err = timeline_add(s->timeline, ret->snap);
+	return err || !saves_apart(s) ? err : timeline_add(s->saved_timeline, snap);
+}
+
+/* Record what the next saved snapshot must know about this one. */
+static struct error *remember_saved(struct session *s, const struct snapshot *snap,
+				    const struct report_options *options)
+{
+	_cleanup_(freep) struct frame_cache **none =
+		calloc(snap->processes.len + 1, sizeof(*none));
+	const struct report_options sums_only = {
+		.top = 1,
+		.older_ns = options->older_ns,
+		.combined_only = options->combined_only,
+		.group_by_process = true,
+	};
+	struct report *report = NULL;
+	struct error *err;
+
+	if (!none)
+		return error_no_memory();
+	err = report_build(snap, s->saved_history, none, &sums_only, REPORT_INTERVAL,
+			   &report);
+	report_destroy(report);
+	return err;
+}
+
+/* With `is_saved`, add to the snapshot what --save and --replay need. */
+static struct error *build_report(struct session *s, struct snapshot *snap,
+				  struct snapshot_made *made,
+				  const struct report_options *options,
+				  enum report_cause cause, bool is_saved,
+				  struct report **ret)
+{
+	size_t count = s->tracees.list.len;
+	_cleanup_(freep) struct frame_cache **frames = calloc(count + 1, sizeof(*frames));
+	struct error *err = NULL;
+
+	if (!frames)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++)
+		frames[i] = s->tracees.list.data[i]->frames;
+	err = make_snapshot(s, snap, made);
+	if (!err && is_saved)
+		err = report_record_before(
+			snap, saves_apart(s) ? s->saved_history : s->history, cause);
+	if (!err && is_saved)
+		err = report_record_names(snap, frames, progress_show, &s->progress);
+	if (!err && saves_apart(s))
+		err = remember_saved(s, snap, options);
+	return err ? err
+		   : report_build(made->snap, s->history, frames, options, cause, ret);
+}
+
+static struct error *write_report(struct session *s, const struct report *shown)
+{
+	struct error *err = s->renderer->render(shown, s->output.file);
+
+	return err ? err : output_flush(&s->output);
+}
+
+/* Has the reader of the reports closed the pipe, and is nothing else written? */
+static bool is_unread(const struct session *s, const struct error *err)
+{
+	return err->saved_errno == EPIPE && !s->output.path &&
+	       !outputs_are_wanted(&s->outputs);
+}
+
+struct error *session_report(struct session *s, enum report_cause cause)
+{
+	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
+	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
+	_cleanup_(report_destroyp) struct report *report = NULL;
+	bool is_final = report_cause_is_final(cause);
+	struct report_options options;
+	struct report shown;
+	struct error *err;
+
+	report_setup_measure(&s->setup);
+	reading_begin_report(&s->tracees.reading);
+	options = outputs_report_options(&s->outputs, &s->setup.options, is_final);
+	if (is_final) {
+		tracer_freeze(s->tracer);
+		if (s->kernel_tracer)
+			tracer_freeze(s->kernel_tracer);
+	}
+	err = take_snapshot(s, &snap);
+	if (!err)
+		err = build_report(s, snap, &made, &options, cause,
+				   outputs_save_is_due(&s->outputs, is_final), &report);
+	if (!err)
+		err = report_view(report, &s->setup.options, &shown);
+	if (err)
+		return err;
+	progress_clear(&s->progress);
+	if (cause == REPORT_STOPPED)
+		progress_erase_echo(&s->progress);
+	if (!s->options->quiet)
+		reading_say_lost(&s->tracees.reading);
+	if (s->options->verbose && is_final)
+		session_say_walks(s);
+	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
+		reading_say_missing(s->tracees.list.data[i]->user);
+	if (!s->options->quiet)
+		runtime_say_jit(s->tracees.list.data, s->tracees.list.len, report,
+				stderr);
+	if (!s->options->quiet && !s->has_said_stripped)
+		s->has_said_stripped = stripped_note_say(&shown, false, stderr);
+	if (is_final || !s->prints_final_only)
+		err = write_report(s, &shown);
+	if (err && !is_final && is_unread(s, err))
+		return err;
+	/* If one output fails, the others are still written. */
+	err = outputs_write(&s->outputs, report, err, is_final);
+	if (!err && !is_final && s->outputs.is_failing[OUTPUT_KIND_COUNT])
+		err = output_discard(&s->output);
+	if (!err && !is_final)
+		err = tracees_reported(&s->tracees);
+	if (!err && !is_final && (s->prints_final_only || s->output.path))
+		progress_report(&s->progress, report, s->options->duration_ns);
+	return err;
+}

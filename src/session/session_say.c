@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/session_private.h"
+
+#include <inttypes.h>
+#include "bpf/cache.h"
+#include "tracees/return_probes.h"
+#include "tracees/runtimes.h"
+#include "process/named.h"
+#include "util/cleanup.h"
+#include "util/open_helper.h"
+#include "util/path.h"
+#include "util/escape.h"
+#include "util/strbuf.h"
+
+/* At most this many processes get a line of their own. */
+#define SAID_MAX 16
+
+void session_say_missing(const struct plan *plan)
+{
+	vec_foreach (object, &plan->objects) {
+		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
+
+		vec_foreach (function, &object->missing)
+			fprintf(stderr, "memtrace: %s has no %s: not traced\n",
+				path ? path : "?", (*function)->name);
+	}
+}
+
+void session_say_plan(struct session *s)
+{
+	const struct tracer_options options = session_tracer_options(s);
+	struct kernel_features features;
+	bool bodies;
+
+	kernel_features_detect(&features);
+	bodies = tracer_takes_bodies(&options, &features);
+	for (size_t i = 0; i < s->plans.len; i++) {
+		bool is_for_all = s->tracees.scope == SCOPE_ALL;
+		const struct tracee *t = is_for_all ? NULL : s->tracees.list.data[i];
+
+		if (s->plans.len > 1) {
+			_cleanup_(freep) char *command = escape_dup(t->command);
+
+			printf("%sprocess    %d (%s)\n", i ? "\n" : "", t->pid,
+			       command ? command : "?");
+		}
+		plan_print(s->plans.data[i], bodies, stdout);
+		return_probes_say_unsafe(&s->tracees.returns, s->plans.data[i],
+					 t ? t->pid : 0, bodies, stdout);
+	}
+	printf("attach by: %s\n",
+	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ||
+			       (s->event.text && !event_is_in_file(s->event.kind))
+		       ? "perf events"
+		       : "uprobe_multi");
+	printf("tables: %s\n", tables_text(s->options->tables, &features));
+}
+
+/* Example: "9 functions of libc.so.6, 22 of libjemalloc.so.2". */
+static void describe_objects(const struct plan *plan, struct strbuf *ret)
+{
+	const char *functions = " functions", *before = "";
+
+	if (plan->event) {
+		strbuf_append(ret, "counting ");
+		escape_text(ret, plan->event->text);
+	}
+	vec_foreach (object, &plan->objects) {
+		if (object->sites.len &&
+		    object->sites.data->function->effect >= EFFECT_ALLOC_USDT)
+			functions = *functions ? " static probes" : "";
+		strbuf_appendf(ret, "%s%zu%s of ", before, object->sites.len, functions);
+		escape_text(ret, path_base_name(object->allocator.module_path));
+		functions = "";
+		before = ", ";
+	}
+}
+
+/* Only if allocation functions are traced and nothing else. */
+void session_say_own_heaps(const struct session *s)
+{
+	const struct options *o = s->options;
+
+	if (s->tracees.scope == SCOPE_ALL || o->growth || o->mappings || o->event ||
+	    o->kernel || o->otel_memory)
+		return;
+	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
+		runtime_say_heap(s->tracees.list.data[i], stderr);
+}
+
+/* Print where return probes might disturb the target. */
+static void say_return_probes(const struct session *s)
+{
+	bool bodies = tracer_sees_results(s->tracer);
+
+	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
+		if (s->event.text && s->event.kind == EVENT_URETPROBE)
+			return_probes_warn(s->tracees.list.data[i], stderr);
+	for (size_t i = 0; i < s->plans.len && i < SAID_MAX && s->options->verbose; i++)
+		return_probes_say(s->plans.data[i], bodies, stderr);
+}
+
+/* Print how long the start took. */
+static void say_phases(const struct session *s)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	phases_append(&s->phases, &text);
+	fprintf(stderr, "memtrace: started in %s\n", strbuf_text(&text));
+}
+
+/* Print how the probes were attached, and where the compiled code comes from. */
+static void say_code(const struct session *s)
+{
+	const struct tracer *t = s->tracer;
+	const char *path = tracer_cache_path(t), *why = tracer_why_no_cache(t);
+	_cleanup_(freep) char *place = path || why ? escape_dup(path ? path : why) : NULL;
+
+	fprintf(stderr,
+		"memtrace: attached by %s, compiled with %s headers%s, tables are %s\n",
+		tracer_attach_name(t), tracer_headers_kind(t),
+		tracer_had_code(t) ? " by an earlier run" : "", tracer_tables_name(t));
+	if (place)
+		fprintf(stderr, "memtrace: compiled code is %s%s\n",
+			path ? "kept in " : "not kept: ", place);
+}
+
+void session_say_tracing(const struct session *s)
+{
+	bool all = s->tracees.scope == SCOPE_ALL;
+	size_t count = s->tracees.list.len, said = all ? 1 : count;
+
+	if (s->options->kernel || s->options->with_kernel)
+		kernel_say_tracing(&s->tracees,
+				   s->kernel_tracer ? s->kernel_tracer : s->tracer,
+				   &s->kernel);
+	if (s->options->kernel)
+		said = 0;
+	for (size_t i = 0; i < said && i < SAID_MAX; i++) {
+		_cleanup_(strbuf_deinit) struct strbuf objects = {0};
+		const char *end = i + 1 == said ? "; Ctrl-C ends" : "";
+
+		describe_objects(s->plans.data[i], &objects);
+		if (all && s->options->library) {
+			fprintf(stderr,
+				"memtrace: tracing every process that maps it, %zu at "
+				"present: %s%s\n",
+				count, strbuf_text(&objects), end);
+		} else if (all) {
+			fprintf(stderr,
+				"memtrace: tracing every process, %zu at present: "
+				"%s%s\n",
+				named_count(), strbuf_text(&objects), end);
+		} else {
+			const struct tracee *t = s->tracees.list.data[i];
+			_cleanup_(freep) char *command = escape_dup(t->command);
+
+			fprintf(stderr, "memtrace: tracing pid %d (%s): %s%s\n", t->pid,
+				command ? command : "?", strbuf_text(&objects), end);
+		}
+	}
+	say_return_probes(s);
+	if (said > SAID_MAX)
+		fprintf(stderr, "memtrace: and %zu more; Ctrl-C ends\n", said - SAID_MAX);
+	if (s->options->verbose) {
+		say_code(s);
+		say_phases(s);
+	}
+	if (tracer_stack_depth(s->tracer) < s->options->stack_depth)
+		fprintf(stderr,
+			"memtrace: this kernel refuses programs for stacks of %u frames: "
+			"%u frames are kept\n",
+			s->options->stack_depth, tracer_stack_depth(s->tracer));
+}
+
+void session_say_walks(const struct session *s)
+{
+	uint64_t walks, rules, table_bytes;
+
+	tracer_unwind_counts(s->tracer, &walks, &rules, &table_bytes);
+	if (walks || table_bytes)
+		fprintf(stderr,
+			"memtrace: %" PRIu64
+			" stacks were unwound from copies, and %" PRIu64
+			" call sites learned; unwind tables of whole files take %" PRIu64
+			" KiB in the kernel\n",
+			walks, rules, table_bytes >> 10);
+}
+
+void session_say_verdicts(struct session *s)
+{
+	struct check_verdict verdict;
+
+	while (tracer_next_verdict(s->tracer, &verdict)) {
+		progress_clear(&s->progress);
+		return_probes_say_verdict(&verdict, s->options->verbose, stderr);
+	}
+}
+
+void session_say_hung(const char *path)
+{
+	_cleanup_(freep) char *escaped = escape_dup(path);
+
+	fprintf(stderr,
+		"memtrace: %s: the file system does not answer; its files are left out "
+		"until it does\n",
+		escaped ? escaped : "?");
+}
+
+void session_say_given_up(void)
+{
+	uint64_t count = open_helper_given_up();
+
+	if (count)
+		fprintf(stderr,
+			"memtrace: %" PRIu64 " %s left out, as a file system did not "
+			"answer\n",
+			count, count == 1 ? "look at a file was" : "looks at files were");
+}

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+#include "trace/tracer_state.h"
+#include "snapshot/sampling.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/file_limit.h"
+#include "util/phases.h"
+
+DEFINE_CLEANUP(struct tracer *, tracer_destroy);
+
+static void progress(const struct tracer *t, const char *phase)
+{
+	if (t->options.progress)
+		t->options.progress(t->options.progress_arg, phase);
+}
+
+/* --- maps -------------------------------------------------------------------------- */
+
+static size_t processes_bytes(const struct tracer *t)
+{
+	return t->source->sizes.process_slots * sizeof(struct abi_process);
+}
+
+static size_t sites_at_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE) * sizeof(struct abi_site_at);
+}
+
+static size_t told_bytes(void)
+{
+	return ABI_MAX_SITES * sizeof(struct abi_usdt);
+}
+
+static struct error *open_told(struct tracer *t)
+{
+	int fd = compiler_map(t->compiler, "told");
+
+	t->told = fd < 0 ? NULL : mapped_open(fd, told_bytes());
+	return t->told ? NULL
+		       : error_create(ERROR_IO, "cannot map the table of static probes");
+}
+
+static struct error *open_maps(struct tracer *t)
+{
+	enum {
+		ALWAYS = 7,
+		ARRAYS = 8, /* not if tables are hashes */
+		CALLS = 1,  /* calls of a process's allocators */
+		EVENTS = 2,
+		KERNEL = 4,
+	} what = t->options.event ? EVENTS : t->options.kernel ? KERNEL : CALLS;
+	int sites_at;
+	const struct {
+		const char *name;
+		int *fd;
+		int of;
+	} wanted[] = {
+		{"control", &t->maps.control, ALWAYS},
+		{"processes", &t->maps.processes, ALWAYS},
+		{"claims", &t->claims, ALWAYS},
+		{"counters", &t->maps.counters, ALWAYS},
+		{"sites_at", &sites_at, CALLS},
+		{"live", &t->maps.live, CALLS | KERNEL | ARRAYS},
+		{"live_spill", &t->maps.live_spill, CALLS | KERNEL},
+		{"journal", &t->maps.journal, CALLS | KERNEL},
+		{"pending", &t->maps.pending, CALLS | ARRAYS},
+		{"pending_spill", &t->maps.pending_spill, CALLS},
+		{"stacks", &t->maps.stacks, ALWAYS},
+		{"stack_pcs", &t->maps.stack_pcs, ALWAYS},
+		{"event_counts", &t->event_counts, EVENTS},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		if (!(wanted[i].of & (int)what) ||
+		    (wanted[i].of & ARRAYS && t->by_hash)) {
+			*wanted[i].fd = -1;
+			continue;
+		}
+		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
+		if (*wanted[i].fd < 0)
+			return error_create(ERROR_COMPILE,
+					    "the compiled probes have no map %s",
+					    wanted[i].name);
+	}
+	t->control = mapped_open(t->maps.control, sizeof(*t->control));
+	t->processes = mapped_open(t->maps.processes, processes_bytes(t));
+	if (sites_at >= 0)
+		t->sites_at = mapped_open(sites_at, sites_at_bytes());
+	if (!t->control || !t->processes || (sites_at >= 0 && !t->sites_at))
+		return error_errno(ERROR_IO, errno, "cannot map the control records");
+	return NULL;
+}
+
+/* --- all together ----------------------------------------------------------------- */
+
+/* Collect the meanings of probes on the sites of these plans. */
+static struct error *collect_meanings(struct tracer *t, const struct plan *const plans[],
+				      size_t count, struct meanings *ret)
+{
+	struct error *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = tracer_number_allocators(t, plans[i], ret);
+	return err;
+}
+
+static struct error *fill_samples(struct tracer *t)
+{
+	size_t size = ABI_SAMPLE_CLASSES * sizeof(struct abi_sample);
+	int fd = compiler_map(t->compiler, "samples");
+	struct abi_sample *samples = fd < 0 ? NULL : mapped_open(fd, size);
+
+	if (!samples)
+		return error_create(ERROR_IO, "cannot map the table of samples");
+	for (size_t i = 0; i < ABI_SAMPLE_CLASSES; i++) {
+		uint32_t threshold = sampling_threshold(t->options.sample_bytes, i);
+		double weight = sampling_threshold_weight(threshold);
+
+		samples[i].threshold = threshold;
+		samples[i].weight =
+			(uint64_t)round(ldexp(weight, ABI_SAMPLE_WEIGHT_SHIFT));
+	}
+	mapped_close(samples, size);
+	return NULL;
+}
+
+static void open_cache(struct tracer *t)
+{
+	struct error *err;
+
+	if (t->options.no_cache)
+		return;
+	err = cache_open(&t->cache);
+	if (err)
+		t->no_cache = strdup(err->message);
+	error_destroy(err);
+}
+
+/* Descriptors that kernel_features_detect() opens at the same time. */
+#define FEATURE_FILES 4
+
+/* In hashes, each stack has room for the largest depth. */
+#define DEFAULT_STACKS         (256 * 1024)
+#define DEFAULT_STACKS_BY_HASH (64 * 1024)
+
+struct error *tracer_create(const struct tracer_options *options,
+			    const struct plan *const plans[], size_t count,
+			    struct tracer **ret)
+{
+	_cleanup_(tracer_destroyp) struct tracer *t = calloc(1, sizeof(*t));
+	struct meanings meanings = {0};
+	struct error *err;
+
+	if (!t)
+		return error_no_memory();
+	for (size_t i = 0; i < RAW_TRACEPOINTS; i++)
+		t->raw_programs[i] = t->raw_links[i] = -1;
+	t->event_counts = t->claims = t->cache.dir = -1;
+	for (size_t i = 0; i < MAX_PROGRAMS; i++)
+		t->programs[i] = -1;
+	fence_open(&t->fence);
+	t->maps.fence = &t->fence;
+	t->options = *options;
+	t->attachment.others = options->others;
+	/* Errors are returned and printed in one place, not by libbpf. */
+	libbpf_set_print(NULL);
+	open_cache(t);
+	tick_clock_begin(&t->ticks);
+	progress(t, "compiling the probes");
+	/* If a test cannot open a descriptor, a feature would seem to be missing. */
+	err = file_limit_has_room(FEATURE_FILES);
+	if (err)
+		return err;
+	phases_begin(options->phases, "kernel features", clock_now_ns());
+	kernel_features_detect(&t->features);
+	t->by_hash = options->tables == TABLES_HASHES || !t->features.atomics;
+	if (!t->options.max_stacks)
+		t->options.max_stacks =
+			t->by_hash ? DEFAULT_STACKS_BY_HASH : DEFAULT_STACKS;
+	err = tracer_check_kernel(t);
+	if (!err && options->event && !event_is_in_file(options->event->kind))
+		err = kernel_events_check(options->event);
+	if (!err && options->kernel)
+		err = kernel_points_find(options->attach == ATTACH_PERF,
+					 &t->kernel_points);
+	if (!err && options->kernel)
+		err = tracer_number_kernel(t);
+	if (!err)
+		err = collect_meanings(t, plans, count, &meanings);
+	t->compiled = tracer_wanted_programs(t, plans, count);
+	/* Otherwise the verifier takes seconds to reject on_return (LLVM 14). */
+	t->thorough = !tracer_uses_may_goto(t, tracer_preferred_ops(t)) &&
+		      options->traffic && options->sample_bytes &&
+		      t->compiled & 1u << SOURCE_ON_RETURN;
+	if (!err)
+		err = tracer_compile(t, &meanings);
+	vec_deinit(&meanings.list);
+	phases_begin(options->phases, "tables", clock_now_ns());
+	if (!err)
+		err = open_maps(t);
+	if (!err && tracer_has_checks(t))
+		err = tracer_open_checks(t);
+	if (!err && t->options.told)
+		err = open_told(t);
+	if (!err && t->options.sample_bytes)
+		err = fill_samples(t);
+	if (!err && t->options.mappings)
+		err = tracer_open_ring(t);
+	if (!err && t->options.unwind != UNWIND_CHOICE_FP)
+		err = tracer_open_miss_handler(t);
+	if (!err && t->options.traffic)
+		err = tracer_open_traffic(t);
+	if (!err && t->options.traffic && t->handler)
+		err = tracer_open_late(t);
+	if (!err)
+		err = options->kernel ? tracer_attach_kernel(t)
+				      : tracer_attach_tracepoints(t);
+	if (err)
+		return err;
+	progress(t, "attaching");
+	phases_begin(options->phases, "attaching", clock_now_ns());
+	/* They live as long as tracer_create() runs. */
+	t->options.phases = NULL;
+	t->options.compilers = NULL;
+	*ret = take(t);
+	return NULL;
+}
+
+struct error *tracer_start(struct tracer *t)
+{
+	t->enabled_ns = clock_now_ns();
+	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
+	tracer_load_rest(t);
+	return NULL;
+}
+
+void tracer_freeze(struct tracer *t)
+{
+	__atomic_store_n(&t->control->enabled, 0, __ATOMIC_SEQ_CST);
+	/* Programs that started before still count, and one may be preempted. If the wait
+	 * fails, blocks and traffic may differ by what such programs count. */
+	if (t->options.traffic)
+		(void)fence_wait(&t->fence);
+}
+
+/* --- snapshots -------------------------------------------------------------------- */
+
+/* Hits that the kernel skipped because the program was already running. */
+static uint64_t missed_hits(const struct tracer *t)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < t->program_count; i++) {
+		struct bpf_prog_info info = {0};
+		union bpf_attr attr;
+
+		if (t->programs[i] < 0)
+			continue;
+		memset(&attr, 0, sizeof(attr));
+		attr.info.bpf_fd = (uint32_t)t->programs[i];
+		attr.info.info_len = sizeof(info);
+		attr.info.info = (uint64_t)(uintptr_t)&info;
+		if (sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) == 0)
+			missed += info.recursion_misses;
+	}
+	return missed;
+}
+
+static struct error *copy_allocators(const struct tracer *t, struct snapshot *snap)
+{
+	vec_foreach (a, &t->allocators) {
+		struct snapshot_allocator copy = {strdup(a->label), strdup(a->module)};
+
+		if (!copy.label || !copy.module || !vec_push(&snap->allocators, copy)) {
+			free(copy.label);
+			free(copy.module);
+			return error_no_memory();
+		}
+	}
+	return NULL;
+}
+
+static void describe(const struct tracer *t, struct snapshot *snap)
+{
+	snap->time_ns = clock_now_ns();
+	snap->attached_ns = t->enabled_ns;
+	snap->mappings_traced = t->options.mappings;
+	snap->sample_every = t->options.sample_every;
+	snap->sample_bytes = t->options.sample_bytes;
+	snap->min_size_bytes = t->options.min_size_bytes;
+	snap->max_size_bytes = t->options.max_size_bytes;
+	snap->max_allocations = t->options.max_allocations;
+	snap->max_stacks = t->options.max_stacks;
+	snap->max_threads = t->options.traffic ? t->options.max_threads : 0;
+}
+
+/* The index of the snapshot's process for each slot. The caller frees the result. With
+ * --kernel, classes stand for slots and all belong to process 0. */
+static uint32_t *invert(const struct tracer *t, const uint32_t slots[], size_t count)
+{
+	uint32_t slot_count = t->source->sizes.process_slots;
+	uint32_t *process = calloc(slot_count, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	for (uint32_t i = 0; i < slot_count; i++)
+		process[i] = t->options.kernel && i < KERNEL_CLASS_COUNT
+				     ? 0
+				     : SNAPSHOT_NO_PROCESS;
+	for (size_t i = 0; !t->options.kernel && i < count; i++)
+		if (slots[i] < slot_count)
+			process[slots[i]] = (uint32_t)i;
+	return process;
+}
+
+struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
+			      const struct families *families, struct snapshot *snap)
+{
+	_cleanup_(freep) uint32_t *process = invert(t, slots, snap->processes.len);
+	const struct drain_slots by_slot = {process, t->options.kernel ? NULL : families};
+	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
+	bool settled = true;
+	struct error *err;
+
+	if (!process)
+		return error_no_memory();
+	tracer_poll(t);
+	describe(t, snap);
+	err = copy_allocators(t, snap);
+	if (err)
+		return err;
+	err = t->options.event
+		      ? tracer_add_events(t, &by_slot, snap)
+		      : drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
+				     &t->ticks, &resolver, snap, &settled);
+	t->unsettled += !settled;
+	snap->inconsistent = !settled;
+	if (!err)
+		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
+	snap->totals[BLOCK_HEAP].gone = t->gone[BLOCK_HEAP].gone;
+	snap->totals[BLOCK_HEAP].gone_bytes = t->gone[BLOCK_HEAP].gone_bytes;
+	if (!err && t->options.kernel)
+		err = tracer_add_kernel(t, snap);
+	if (!err && t->options.mappings)
+		err = tracer_add_mappings(t, &by_slot, snap);
+	if (!err && t->options.traffic)
+		err = tracer_add_traffic(t, &by_slot, snap);
+	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
+	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
+	snap->losses[LOSS_FUNCTIONS_UNTRACED] += t->untraced;
+	if (err)
+		return err;
+	tracer_add_walks(t, snap);
+	if (t->handler && settled)
+		miss_handler_sweep(t->handler);
+	return NULL;
+}
+
+bool tracer_sees_class(const struct tracer *t, enum kernel_class kind)
+{
+	return t->kernel_points.is_seen[kind];
+}
+
+const char *tracer_attach_name(const struct tracer *t)
+{
+	if (t->kernel_points.list.len)
+		return t->kernel_points.list.data[0].is_raw ? "raw tracepoints"
+							    : "perf events";
+	return t->attachment.ops ? t->attachment.ops->name : "nothing";
+}
+
+unsigned tracer_stack_depth(const struct tracer *t)
+{
+	return t->options.stack_depth;
+}
+
+const char *tables_text(enum tables_choice choice, const struct kernel_features *features)
+{
+	if (!features->atomics)
+		return "hashes (this kernel's BPF has no compare-and-exchange)";
+	return choice == TABLES_HASHES ? "hashes" : "arrays";
+}
+
+const char *tracer_tables_name(const struct tracer *t)
+{
+	return t->by_hash ? "hashes" : "arrays";
+}
+
+const char *tracer_headers_kind(const struct tracer *t)
+{
+	return t->headers_kind;
+}
+
+bool tracer_had_code(const struct tracer *t)
+{
+	return compiler_had_code(t->compiler);
+}
+
+const char *tracer_cache_path(const struct tracer *t)
+{
+	return t->cache.dir < 0 ? NULL : t->cache.path;
+}
+
+const char *tracer_why_no_cache(const struct tracer *t)
+{
+	return t->no_cache;
+}
+
+void tracer_destroy(struct tracer *t)
+{
+	if (!t)
+		return;
+	if (t->control)
+		tracer_freeze(t);
+	tracer_detach(t);
+	checks_destroy(t->checks);
+	tracer_close_ring(t);
+	tracer_close_traffic(t);
+	miss_handler_destroy(t->handler);
+	vec_foreach (a, &t->allocators) {
+		free(a->label);
+		free(a->module);
+	}
+	vec_deinit(&t->allocators);
+	mapped_close(t->control, sizeof(*t->control));
+	mapped_close(t->sites_at, sites_at_bytes());
+	mapped_close(t->told, told_bytes());
+	if (t->source)
+		mapped_close(t->processes, processes_bytes(t));
+	vec_deinit(&t->event_bases);
+	kernel_points_deinit(&t->kernel_points);
+	compiler_destroy(t->compiler);
+	source_destroy(t->source);
+	cache_close(&t->cache);
+	free(t->no_cache);
+	fence_close(&t->fence);
+	free(t);
+}

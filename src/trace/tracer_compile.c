@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Compiles and loads the programs for the options. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#include "bpf/kernel_offsets.h"
+#include "trace/tracer_state.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/phases.h"
+
+DEFINE_CLEANUP(struct source *, source_destroy);
+DEFINE_CLEANUP(struct compiler *, compiler_destroy);
+DEFINE_CLEANUP(struct headers *, headers_destroy);
+
+struct error *tracer_check_kernel(const struct tracer *t)
+{
+	const struct event_spec *event = t->options.event;
+
+	if (t->options.tables == TABLES_ARRAYS && !t->features.atomics)
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"this kernel's BPF has no compare-and-exchange (Linux 5.12), "
+			"which arrays need: use --tables hashes");
+	if (!t->features.reads_kernel)
+		return error_create(
+			ERROR_PERMISSION,
+			"this kernel is locked down (lockdown=confidentiality): no BPF "
+			"program may read its memory, as memtrace has to; with "
+			"lockdown=integrity it may");
+	/* Without the cookies of 5.15 there is no bpf_task_pt_regs() either. */
+	if (event && !event_is_in_file(event->kind) && !t->features.cookies) {
+		struct kernel_offsets offsets;
+
+		kernel_offsets_get(&t->cache, &offsets);
+		if (!offsets.has_stack || !offsets.pt_regs_as_embedded)
+			return error_create(
+				ERROR_UNSUPPORTED,
+				"counting %s needs Linux 5.15, or type information "
+				"(CONFIG_DEBUG_INFO_BTF), to find the registers of user "
+				"space",
+				event->text);
+	}
+	if (t->options.told && !t->features.cookies)
+		return error_create(ERROR_UNSUPPORTED,
+				    "--otel-memory needs Linux 5.15 (BPF cookies)");
+	if (t->options.attach == ATTACH_MULTI && !t->features.uprobe_multi)
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"this kernel has no uprobe_multi (Linux 6.6) that serves all "
+			"threads of a process (6.10): use --attach perf");
+	return NULL;
+}
+
+/* Rewrite the error if the kernel refused a table: the user can choose a smaller one. */
+static struct error *explain_compile(struct error *err, const struct tracer *t)
+{
+	struct error *better;
+
+	if (!err || !err->detail || !strstr(err->detail, "could not open bpf map"))
+		return err;
+	if (strstr(err->detail, strerror(EMFILE)))
+		better =
+			error_create(ERROR_COMPILE,
+				     "too few file descriptors for the tables: raise the "
+				     "limit (ulimit -n)");
+	else if (strstr(err->detail, strerror(EPERM)))
+		better =
+			error_create(ERROR_PERMISSION,
+				     "the kernel does not allow the tables: CAP_BPF is "
+				     "needed, and before Linux 5.11 a raised memory lock "
+				     "limit (ulimit -l unlimited)");
+	else
+		better = error_create(ERROR_COMPILE,
+				      "the kernel refused the tables for %" PRIu64
+				      " blocks and %" PRIu64
+				      " stacks: lower --max-allocations or "
+				      "--max-stacks%s",
+				      t->options.max_allocations, t->options.max_stacks,
+				      t->options.traffic ? ", or --max-threads" : "");
+	better = error_with_detail(better, err->detail);
+	error_destroy(err);
+	return better;
+}
+
+static struct error *check_forks(const struct source_options *so)
+{
+	if (so->scope != SCOPE_FORKS)
+		return NULL;
+	if (so->pid_namespace.inode)
+		return error_create(ERROR_UNSUPPORTED,
+				    "--follow-forks works only from the initial pid "
+				    "namespace: run memtrace on the host");
+	if (!so->offsets.has_task)
+		return error_create(ERROR_UNSUPPORTED,
+				    "--follow-forks needs the kernel's type information "
+				    "(CONFIG_DEBUG_INFO_BTF)");
+	return NULL;
+}
+
+static struct source_options source_options(const struct tracer *t)
+{
+	struct source_options so = {
+		.scope = t->options.scope,
+		.one_process = t->options.one_process,
+		.apart = t->options.apart,
+		.ticks = t->ticks,
+		.stack_depth = t->options.stack_depth,
+		.max_allocations = t->options.max_allocations,
+		.max_stacks = t->options.max_stacks,
+		.sample_every = t->options.sample_every,
+		.sample_bytes = t->options.sample_bytes,
+		.min_size_bytes = t->options.min_size_bytes,
+		.max_size_bytes = t->options.max_size_bytes,
+		.mappings = t->options.mappings,
+		.with_time = t->options.with_time,
+		.traffic = t->options.traffic,
+		.max_threads = t->options.max_threads,
+		.unwind_memory_bytes = t->options.unwind_memory_bytes,
+		.max_processes = t->options.max_processes,
+		.temporary_threshold = t->options.temporary_threshold,
+		.cookies = t->features.cookies,
+		.sessions = tracer_uses_sessions(t, tracer_preferred_ops(t)),
+		.no_atomics = t->by_hash,
+		.no_task_btf = !t->features.task_btf,
+		.may_goto =
+			tracer_uses_may_goto(t, tracer_preferred_ops(t)) && !t->thorough,
+		.rules = t->options.unwind != UNWIND_CHOICE_FP,
+		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
+		.event = t->options.event,
+		.kernel_stacks = t->options.kernel_stacks,
+		.kernel_points = t->options.kernel ? &t->kernel_points : NULL,
+		.kernel = t->options.kernel,
+		.checks = tracer_has_checks(t),
+		.told = t->options.told,
+		.thorough = t->thorough,
+	};
+
+	pid_namespace_read(&so.pid_namespace);
+	kernel_offsets_get(&t->cache, &so.offsets);
+	return so;
+}
+
+static struct error *open_headers(struct tracer *t, const struct source_options *so,
+				  struct headers **ret)
+{
+	struct error *err = headers_create(t->options.headers, t->options.headers_dir,
+					   &so->offsets, ret);
+
+	if (!err)
+		t->headers_kind = (*ret)->kind;
+	return err;
+}
+
+/* Start to compile these programs for the maps of the run, which exist or will exist. */
+static struct error *start_more(struct source_options so, unsigned programs,
+				const struct meanings *meanings, struct headers *headers,
+				const struct tracer *t, struct compiler **ret)
+{
+	_cleanup_(source_destroyp) struct source *source = NULL;
+	struct error *err;
+
+	so.programs = programs;
+	so.maps_are_there = true;
+	err = source_build(&so, meanings, &source);
+	return err ? err
+		   : compiler_start(source, headers, &t->cache, t->is_refused,
+				    t->options.compilers, ret);
+}
+
+struct error *tracer_compile_more(struct tracer *t, unsigned programs,
+				  struct compiler **ret)
+{
+	_cleanup_(headers_destroyp) struct headers *headers = NULL;
+	_cleanup_(compiler_destroyp) struct compiler *compiler = NULL;
+	struct source_options so = source_options(t);
+	struct meanings meanings = {0};
+	struct error *err = open_headers(t, &so, &headers);
+
+	so.one_process &= t->attachment.ops == &attach_uprobe_multi;
+	/* Compile for the same argument registers. */
+	vec_foreach (site, &t->source->sites)
+		if (!err && !vec_push(&meanings.list, *site))
+			err = error_no_memory();
+	if (!err)
+		err = start_more(so, programs, &meanings, headers, t, &compiler);
+	vec_deinit(&meanings.list);
+	if (!err)
+		err = explain_compile(compiler_wait(compiler, t->compiler), t);
+	if (!err)
+		*ret = take(compiler);
+	return err;
+}
+
+static bool has_two_processors(void)
+{
+	cpu_set_t set;
+
+	/* It fails if there are more processors than `set` has room for. */
+	return sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) > 1;
+}
+
+unsigned tracer_compiler_count(void)
+{
+	return has_two_processors() ? 2 : 1;
+}
+
+/*
+ * A second compilation, parallel to t->compiler's, for the programs of sites inside
+ * functions: each program that walks stacks takes the compiler and the verifier 0.3 s.
+ * Unused (`compiler` is NULL) if all programs are of this kind, or if a single
+ * processor would have to do the work that both compilations have in common (0.2 s)
+ * twice.
+ */
+struct beside {
+	struct tracer *tracer;
+	struct compiler *compiler;
+	unsigned programs; /* source_options.programs */
+	struct headers *headers;
+	struct error *err; /* of the second thread */
+};
+
+static void beside_deinit(struct beside *b)
+{
+	compiler_destroy(b->compiler);
+	headers_destroy(b->headers);
+	error_destroy(b->err);
+}
+
+/* Begin to compile t->compiled, and wait for t->compiler. */
+static struct error *compile(struct tracer *t, struct source_options so,
+			     const struct meanings *meanings, struct beside *b)
+{
+	struct error *err = open_headers(t, &so, &b->headers);
+
+	b->tracer = t;
+	b->programs = t->compiled & 1u << SOURCE_ON_RESULT;
+	if (b->programs == t->compiled || !has_two_processors())
+		b->programs = 0;
+	so.programs = t->compiled & ~b->programs;
+	if (!err)
+		err = source_build(&so, meanings, &t->source);
+	if (!err)
+		err = compiler_start(t->source, b->headers, &t->cache, t->is_refused,
+				     t->options.compilers, &t->compiler);
+	if (!err && b->programs)
+		err = start_more(so, b->programs, meanings, b->headers, t, &b->compiler);
+	return err ? err : explain_compile(compiler_wait(t->compiler, NULL), t);
+}
+
+/* Wait for the parallel compilation, and load its programs. */
+static void *load_beside(void *arg)
+{
+	struct beside *b = arg;
+
+	b->err = explain_compile(compiler_wait(b->compiler, b->tracer->compiler),
+				 b->tracer);
+	if (!b->err)
+		b->err = tracer_load_programs(b->tracer, b->compiler, b->programs);
+	return NULL;
+}
+
+static int start_thread(struct beside *b, pthread_t *ret)
+{
+	sigset_t all, before;
+	int err;
+
+	/* Signals are the main thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(ret, NULL, load_beside, b);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+/* Load all programs. This thread loads the programs of t->compiler, and another one the
+ * programs of the parallel compilation. */
+static struct error *load(struct tracer *t, struct beside *b)
+{
+	struct error *err = t->options.event || t->options.kernel
+				    ? NULL
+				    : tracer_begin_programs(t, tracer_preferred_ops(t));
+	pthread_t thread;
+	bool has_thread;
+
+	if (err)
+		return err;
+	has_thread = b->compiler && !start_thread(b, &thread);
+	err = tracer_load_main(t, b->programs);
+	if (has_thread)
+		pthread_join(thread, NULL);
+	else if (b->compiler)
+		load_beside(b);
+	return err ? err : take(b->err);
+}
+
+/* The depth to try after the kernel refused to verify the program that walks stacks: each
+ * frame makes it larger. 0: give up. */
+static unsigned lower_depth(unsigned depth)
+{
+	return depth > 64 ? 64 : depth > 32 ? 32 : 0;
+}
+
+static void keep(const struct tracer *t, const struct beside *b)
+{
+	compiler_keep(t->compiler);
+	if (b->compiler)
+		compiler_keep(b->compiler);
+}
+
+/* The kernel refuses the code: remove it from the cache. Returns true if some of it was
+ * from the cache: newly compiled code may be accepted. */
+static bool drop(const struct tracer *t, const struct beside *b)
+{
+	compiler_drop(t->compiler);
+	if (b->compiler)
+		compiler_drop(b->compiler);
+	return compiler_had_code(t->compiler) ||
+	       (b->compiler && compiler_had_code(b->compiler));
+}
+
+struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
+{
+	for (;;) {
+		bool is_refused = false;
+		_cleanup_(beside_deinit) struct beside beside = {.compiler = NULL};
+		struct source_options so;
+		unsigned lower = lower_depth(t->options.stack_depth);
+		struct error *err;
+
+		phases_begin(t->options.phases, "kernel types", clock_now_ns());
+		so = source_options(t);
+		err = check_forks(&so);
+		if (err)
+			return err;
+		phases_begin(t->options.phases, "compiling", clock_now_ns());
+		err = compile(t, so, meanings, &beside);
+		/* If it does not compile, a smaller depth does not help. */
+		if (err) {
+			lower = 0;
+		} else {
+			phases_begin(t->options.phases, "verifying", clock_now_ns());
+			err = load(t, &beside);
+			is_refused =
+				err && err->code == ERROR_COMPILE && drop(t, &beside);
+		}
+		if (!err)
+			keep(t, &beside);
+		if (!err || err->code != ERROR_COMPILE ||
+		    (t->thorough && !lower && !is_refused))
+			return err;
+		error_destroy(err);
+		tracer_close_programs(t);
+		compiler_destroy(t->compiler);
+		source_destroy(t->source);
+		t->compiler = NULL;
+		t->source = NULL;
+		if (is_refused) {
+			t->is_refused = true;
+			continue;
+		}
+		if (t->thorough)
+			t->options.stack_depth = lower;
+		t->thorough = true;
+	}
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/mapped.h"
+#include "trace/tracer_state.h"
+#include "util/cleanup.h"
+
+/* --- attach ----------------------------------------------------------------------- */
+
+static const struct attach_ops *ops_of(const struct tracer *t)
+{
+	return t->options.attach == ATTACH_PERF || !t->features.uprobe_multi
+		       ? &attach_perf_event
+		       : &attach_uprobe_multi;
+}
+
+struct error *tracer_try_event(struct tracer *t)
+{
+	static const char *const names[] = {"on_event"};
+	enum event_kind event = t->options.event->kind;
+	bool is_in_file = event_is_in_file(event);
+	const struct program_kind kind = {is_in_file ? BPF_PROG_TYPE_KPROBE
+						     : kernel_events_program_type(event),
+					  is_in_file ? ops_of(t)->attach_type : 0};
+	struct error *err =
+		compiler_load(t->compiler, names, 1, kind, &t->programs[PROGRAM_EVENT]);
+
+	if (err)
+		t->programs[PROGRAM_EVENT] = -1;
+	/* If the event is not in a file, this is for the probes of changes of code. */
+	t->attachment.ops = ops_of(t);
+	t->program_count = PROGRAM_EVENT_COUNT;
+	return err;
+}
+
+/* One event of the kernel serves all processes: attach it once. */
+static struct error *attach_kernel_event(struct tracer *t, const struct event_spec *spec)
+{
+	struct error *err;
+
+	if (t->kernel_events.fds.len)
+		return NULL;
+	err = kernel_events_attach(&t->kernel_events, spec, t->programs[PROGRAM_EVENT]);
+	if (!err && t->options.mappings)
+		err = tracer_attach_growth(t);
+	return err;
+}
+
+struct addition {
+	VEC(struct attach_probe) probes;
+	VEC(struct attached_site) sites;
+};
+
+static void addition_deinit(struct addition *a)
+{
+	vec_deinit(&a->probes);
+	vec_deinit(&a->sites);
+}
+
+static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
+			     struct addition *a)
+{
+	vec_foreach (place, &plan->places.list) {
+		struct attached_site id = {.pid = pid, .offset = place->offset};
+		const struct attach_probe probe = {
+			.path = target_file_link(place->file),
+			.module = target_file_name(place->file),
+			.is_private = place->is_private,
+			.before = place->before,
+			.function = plan->event->name,
+			.offset = place->offset,
+			.ref_ctr = place->ref_ctr,
+			.program = t->programs[PROGRAM_EVENT],
+			.is_return = plan->event->kind == EVENT_URETPROBE,
+		};
+		/* If the file is gone by now, the kernel refuses the probe. */
+		struct error *err = file_numbers_get(&t->files, probe.path, &id.file);
+
+		if (err)
+			return err;
+		if (tracer_is_attached(t, &id))
+			continue;
+		if (!vec_push(&a->probes, probe) || !vec_push(&a->sites, id))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int pid,
+				  size_t *refused)
+{
+	_cleanup_(addition_deinit) struct addition a = {0};
+	struct error *err;
+
+	*refused = 0;
+	if (!event_is_in_file(plan->event->kind))
+		return attach_kernel_event(t, plan->event);
+	err = collect(t, plan, pid, &a);
+	if (!err && a.probes.len)
+		err = tracer_attach_probes(t, pid, a.probes.data, a.probes.len);
+	if (err)
+		return err;
+	vec_foreach (site, &a.sites)
+		if (!vec_push(&t->sites, *site))
+			return error_no_memory();
+	return NULL;
+}
+
+/* --- snapshots -------------------------------------------------------------------- */
+
+/* Hits by stack number; the last element counts those without a stack. */
+struct hits {
+	uint64_t *count;
+	size_t len;
+};
+
+static bool read_counts(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	struct hits *hits = arg;
+	const uint64_t *from = elements;
+
+	for (uint32_t i = 0; i < count; i++)
+		hits->count[first + i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Read all hits so far. */
+static struct error *read_hits(struct tracer *t, struct hits *ret)
+{
+	struct error *err;
+
+	ret->len = (size_t)t->source->sizes.max_stacks + 1;
+	ret->count = calloc(ret->len, sizeof(*ret->count));
+	if (!ret->count)
+		return error_no_memory();
+	err = mapped_walk(t->event_counts, (uint32_t)ret->len, sizeof(*ret->count),
+			  read_counts, ret);
+	tracer_catch_up(t);
+	if (!err && t->handler)
+		miss_handler_add_hits(t->handler, ret->count, ret->len);
+	return err;
+}
+
+static void hits_deinit(struct hits *hits)
+{
+	free(hits->count);
+}
+
+/* The hits of a stack that were removed together with its process. */
+static uint64_t base_of(const struct tracer *t, size_t stack)
+{
+	return stack < t->event_bases.len ? t->event_bases.data[stack] : 0;
+}
+
+static struct error *add_hits(const struct tracer *t, const struct hits *hits,
+			      struct snapshot *snap)
+{
+	uint64_t *sum = &snap->totals[BLOCK_EVENT].allocations;
+
+	*sum = snap->totals[BLOCK_EVENT].gone = t->events_gone;
+	for (size_t i = 0; i < hits->len; i++) {
+		bool has_stack = i + 1 < hits->len && i < snap->stacks.len;
+		bool is_mapping =
+			has_stack && snap->stacks.data[i].allocator == ABI_MAPPING_STACKS;
+		struct snapshot_event event = {
+			.count = (hits->count[i] - base_of(t, i)) *
+				 event_period(t->options.event),
+			.stack = has_stack ? (uint32_t)i : SNAPSHOT_NO_STACK,
+			.process = has_stack ? snap->stacks.data[i].process
+					     : SNAPSHOT_NO_PROCESS,
+		};
+
+		if (is_mapping)
+			continue;
+		*sum += event.count;
+		/* Skip hits of a process that has ended and was already reported. */
+		if (!event.count || (has_stack && event.process == SNAPSHOT_NO_PROCESS))
+			continue;
+		if (!vec_push(&snap->events, event))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slots,
+				struct snapshot *snap)
+{
+	const struct source_sizes *sizes = &t->source->sizes;
+	_cleanup_(hits_deinit) struct hits hits = {0};
+	struct error *err;
+
+	snap->event = strdup(t->options.event->text);
+	snap->event_period = event_period(t->options.event);
+	if (t->options.mappings)
+		snap->event_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	err = snap->event ? read_hits(t, &hits) : error_no_memory();
+	if (err)
+		return err;
+
+	/* Read the stacks last: then they include each stack that was counted. */
+	uint64_t used = __atomic_load_n(&t->control->stacks_used, __ATOMIC_SEQ_CST);
+
+	err = drain_stacks(&t->maps, sizes, slots,
+			   used < sizes->max_stacks ? (uint32_t)used : sizes->max_stacks,
+			   snap);
+	return err ? err : add_hits(t, &hits, snap);
+}
+
+/* --- processes that go ------------------------------------------------------------ */
+
+struct forget {
+	struct tracer *t;
+	const bool *gone;
+	const struct hits *hits;
+};
+
+/* With an event each process is a family of its own. */
+static bool is_gone(const struct forget *f, uint64_t family)
+{
+	uint32_t slot = ABI_FAMILY_SLOT(family);
+
+	return slot < f->t->source->sizes.process_slots && f->gone[slot] &&
+	       tracer_family(f->t, slot) == family;
+}
+
+static bool remove_stacks(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct forget *f = arg;
+	const struct abi_stack_head *heads = elements;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t *base = &f->t->event_bases.data[first + i];
+		const struct abi_stack_head head = heads[i];
+
+		if (!head.check || head.allocator == ABI_MAPPING_STACKS ||
+		    !is_gone(f, head.family))
+			continue;
+		f->t->events_gone += (f->hits->count[first + i] - *base) *
+				     event_period(f->t->options.event);
+		*base = f->hits->count[first + i];
+	}
+	return true;
+}
+
+struct error *tracer_remove_events(struct tracer *t, const bool gone[])
+{
+	_cleanup_(hits_deinit) struct hits hits = {0};
+	struct error *err = read_hits(t, &hits);
+	const struct forget f = {t, gone, &hits};
+
+	if (err)
+		return err;
+	while (t->event_bases.len < hits.len)
+		if (!vec_push(&t->event_bases, 0))
+			return error_no_memory();
+	return mapped_walk(t->maps.stacks, t->source->sizes.max_stacks,
+			   sizeof(struct abi_stack_head), remove_stacks, (void *)&f);
+}

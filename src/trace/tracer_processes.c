@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/claims.h"
+#include "trace/tracer_state.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+static uint64_t owner_of(const struct abi_process *p)
+{
+	return __atomic_load_n(&p->tgid, __ATOMIC_ACQUIRE);
+}
+
+static bool change_owner(const struct tracer *t, struct abi_process *p, uint64_t from,
+			 uint64_t to)
+{
+	uint64_t key = ABI_CLAIM_PROCESS((uint64_t)(p - t->processes));
+
+	if (t->by_hash && !claims_take(t->claims, key, to))
+		return false;
+
+	bool is_changed = __atomic_compare_exchange_n(&p->tgid, &from, to, false,
+						      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+
+	if (t->by_hash)
+		claims_give(t->claims, key);
+	return is_changed;
+}
+
+/* Like process_find() of probes/process.c. NULL: the process has no slot. */
+static struct abi_process *find(const struct tracer *t, uint64_t tgid)
+{
+	uint32_t slots = t->source->sizes.process_slots;
+
+	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
+		struct abi_process *p = &t->processes[abi_process_slot(tgid, i, slots)];
+
+		if (owner_of(p) == tgid)
+			return p;
+	}
+	return NULL;
+}
+
+static void tell_ranges(struct abi_process *p, const struct code_range ranges[],
+			size_t count)
+{
+	__atomic_store_n(&p->has_ranges, 0, __ATOMIC_SEQ_CST);
+	/* Too many for the record: it says that the ranges are unknown. */
+	if (count > ABI_MAX_ALLOCATORS)
+		return;
+	for (size_t i = 0; i < ABI_MAX_ALLOCATORS; i++)
+		p->allocators[i] =
+			i < count ? (struct abi_range){ranges[i].start, ranges[i].end}
+				  : (struct abi_range){0};
+	__atomic_store_n(&p->has_ranges, 1, __ATOMIC_SEQ_CST);
+}
+
+/* on_exec() also sets it when the process takes another slot. */
+static void tell_only_slot(struct tracer *t, const struct abi_process *p, uint64_t tgid)
+{
+	uint64_t *only = &t->control->only_slot;
+
+	__atomic_store_n(only, (uint64_t)(p - t->processes), __ATOMIC_SEQ_CST);
+	/* on_exec() may have set it just before. */
+	if (owner_of(p) != tgid && (p = find(t, tgid)))
+		__atomic_store_n(only, (uint64_t)(p - t->processes), __ATOMIC_SEQ_CST);
+}
+
+/* Like process_take_slot() of probes/process.c. */
+static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
+{
+	uint32_t slots = t->source->sizes.process_slots;
+
+	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
+		struct abi_process *p = &t->processes[abi_process_slot(tgid, i, slots)];
+
+		if (owner_of(p))
+			continue;
+		/* Before the probes look. If another process takes the slot now, its
+		 * ranges are unknown. */
+		p->has_ranges = 0;
+		if (change_owner(t, p, 0, tgid)) {
+			p->since_ns = clock_now_ns();
+			p->lender = 0;
+			p->code_went = 0;
+			p->family = p->parting =
+				ABI_FAMILY(p->since_ns, (uint64_t)(p - t->processes));
+			return p;
+		}
+	}
+	return NULL;
+}
+
+/* Like process_claim() of probes/process.c. */
+static struct abi_process *claim(const struct tracer *t, uint64_t tgid)
+{
+	uint64_t key = ABI_CLAIM_SLOT_OF(tgid);
+	struct abi_process *p;
+
+	if (!claims_take(t->claims, key, tgid))
+		return find(t, tgid);
+	p = find(t, tgid);
+	if (!p)
+		p = take_slot(t, tgid);
+	claims_give(t->claims, key);
+	return p;
+}
+
+struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ranges[],
+			   size_t count, uint32_t *ret)
+{
+	uint64_t tgid = (uint64_t)pid;
+	struct abi_process *p = find(t, tgid);
+
+	if (!p)
+		p = claim(t, tgid);
+	if (!p)
+		return error_create(ERROR_UNSUPPORTED,
+				    "process %d: too many processes are traced at once",
+				    pid);
+	if (ranges)
+		tell_ranges(p, ranges, count);
+	*ret = (uint32_t)(p - t->processes);
+	if (t->options.one_process)
+		tell_only_slot(t, p, tgid);
+	tracer_unwind_begin(t, pid, *ret);
+	if (t->options.event && t->options.mappings)
+		tracer_begin_growth(t, pid, *ret);
+	return NULL;
+}
+
+void tracer_detach_process(struct tracer *t, int pid)
+{
+	size_t kept = 0;
+
+	t->attachment.ops->detach_process(&t->attachment, pid);
+	tracer_remove_returns(t, pid);
+	vec_foreach (site, &t->sites)
+		if (site->pid != pid)
+			t->sites.data[kept++] = *site;
+	t->sites.len = kept;
+	tracer_unwatch_code(t, pid);
+}
+
+bool tracer_probes_ended(struct tracer *t, int pid)
+{
+	bool ended = false;
+
+	if (t->options.scope != SCOPE_PROCESSES || !t->attachment.ops)
+		return false;
+	vec_foreach (at, &t->attachment.list)
+		ended |= at->pid == pid && t->attachment.ops->is_dead(at);
+	if (!ended)
+		return false;
+	tracer_detach_process(t, pid);
+	return true;
+}
+
+void tracer_process_ended(struct tracer *t, int pid)
+{
+	struct attachment *a = &t->attachment;
+	bool has_others = false;
+
+	if (t->options.scope != SCOPE_PROCESSES || !a->ops)
+		return;
+	tracer_remove_returns(t, pid);
+	vec_foreach (at, &a->list)
+		has_others |= at->pid != pid;
+	/* With the last process everything is detached soon anyway. */
+	if (!a->is_wide || !has_others)
+		return;
+	tracer_detach_process(t, pid);
+	/* If another process needs it, it is set again. */
+	a->is_wide = false;
+}
+
+struct error *tracer_lost_first(struct tracer *t, int pid, enum tracer_probes *ret)
+{
+	bool is_own = t->options.scope == SCOPE_PROCESSES && t->attachment.ops;
+
+	*ret = TRACER_PROBES_STAY;
+	if (is_own && t->attachment.ops->hold)
+		return t->attachment.ops->hold(&t->attachment, pid);
+	if (is_own && t->attachment.list.len)
+		*ret = tracer_probes_ended(t, pid) ? TRACER_PROBES_ENDED
+						   : TRACER_PROBES_END;
+	return NULL;
+}
+
+bool tracer_is_wide(const struct tracer *t)
+{
+	return t->attachment.is_wide;
+}
+
+static void describe(const struct tracer *t, uint32_t slot, uint64_t tgid,
+		     struct tracer_process *ret)
+{
+	ret->pid = (int)tgid;
+	ret->slot = slot;
+	memcpy(ret->command, t->processes[slot].command, sizeof(ret->command));
+	ret->command[sizeof(ret->command) - 1] = 0;
+}
+
+bool tracer_find_process(const struct tracer *t, int pid, struct tracer_process *ret)
+{
+	const struct abi_process *p = find(t, (uint64_t)pid);
+
+	if (p)
+		describe(t, (uint32_t)(p - t->processes), (uint64_t)pid, ret);
+	return p;
+}
+
+bool tracer_next_process(const struct tracer *t, uint32_t *cursor,
+			 struct tracer_process *ret)
+{
+	while (*cursor < t->source->sizes.process_slots) {
+		uint32_t slot = (*cursor)++;
+		uint64_t tgid = owner_of(&t->processes[slot]);
+
+		if (!tgid || tgid & ABI_PROCESS_RETIRED)
+			continue;
+		describe(t, slot, tgid, ret);
+		return true;
+	}
+	return false;
+}
+
+bool tracer_next_retired(const struct tracer *t, uint32_t *cursor, uint32_t *ret)
+{
+	while (*cursor < tracer_slot_count(t)) {
+		*ret = (*cursor)++;
+		if (tracer_is_retired(t, *ret))
+			return true;
+	}
+	return false;
+}
+
+uint32_t tracer_slot_count(const struct tracer *t)
+{
+	return t->source->sizes.process_slots;
+}
+
+bool tracer_is_retired(const struct tracer *t, uint32_t slot)
+{
+	return owner_of(&t->processes[slot]) & ABI_PROCESS_RETIRED;
+}
+
+uint64_t tracer_slot_since_ns(const struct tracer *t, uint32_t slot)
+{
+	return *(volatile uint64_t *)&t->processes[slot].since_ns;
+}
+
+uint64_t tracer_family(const struct tracer *t, uint32_t slot)
+{
+	return *(volatile uint64_t *)&t->processes[slot].family;
+}
+
+bool tracer_sees_execs(const struct tracer *t)
+{
+	return t->raw_links[RAW_EXEC] >= 0;
+}
+
+void tracer_retire(struct tracer *t, uint32_t slot)
+{
+	struct abi_process *p = &t->processes[slot];
+	uint64_t tgid = owner_of(p);
+
+	/* An exec may have retired it just now. */
+	if (tgid && !(tgid & ABI_PROCESS_RETIRED))
+		change_owner(t, p, tgid, tgid | ABI_PROCESS_RETIRED);
+	if (t->options.traffic)
+		traffic_tables_end_process(&t->traffic, slot);
+}
+
+/* Arguments of take_block(). */
+struct taken_blocks {
+	struct tracer *t;
+	bool *held; /* by slot: it had blocks */
+};
+
+static void take_block(void *arg, uint32_t slot, const struct abi_block *block)
+{
+	const struct taken_blocks *taken = arg;
+
+	taken->held[slot] = true;
+	if (taken->t->options.traffic)
+		tracer_block_gone(taken->t, block);
+}
+
+static struct error *remove_blocks(struct tracer *t, const bool gone[], bool held[])
+{
+	struct snapshot_totals *sum = &t->gone[BLOCK_HEAP];
+	struct taken_blocks blocks = {t, held};
+	const struct drain_taken taken = {take_block, &blocks};
+
+	if (!t->options.event)
+		return drain_remove_gone(&t->maps, &t->source->sizes, t->control, gone,
+					 &taken, &sum->gone, &sum->gone_bytes);
+	/* Most have had hits. */
+	memcpy(held, gone, t->source->sizes.process_slots * sizeof(*held));
+	return tracer_remove_events(t, gone);
+}
+
+/* Make the slot available to other processes. Returns true if its process had
+ * mappings. */
+static bool free_slot(struct tracer *t, uint32_t slot)
+{
+	struct abi_process *p = &t->processes[slot];
+	bool had_mappings = tracer_remove_mappings(t, slot);
+
+	if (t->options.event && t->options.mappings)
+		tracer_remove_growth(t, slot);
+	if (t->handler)
+		miss_handler_remove(t->handler, slot);
+	memset(p->command, 0, sizeof(p->command));
+	p->has_ranges = 0;
+	__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
+	return had_mappings;
+}
+
+struct error *tracer_remove(struct tracer *t, const uint32_t slots[], size_t count,
+			    uint64_t *held_ret)
+{
+	uint32_t slot_count = t->source->sizes.process_slots;
+	_cleanup_(freep) bool *gone = calloc(slot_count, sizeof(*gone));
+	_cleanup_(freep) bool *held = calloc(slot_count, sizeof(*held));
+	uint64_t held_count = 0;
+	struct error *err;
+
+	if (!gone || !held)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++)
+		gone[slots[i]] = tracer_is_retired(t, slots[i]);
+	/* Count their late events before their end. */
+	tracer_poll_traffic(t);
+	err = remove_blocks(t, gone, held);
+	if (!err && t->options.traffic)
+		err = traffic_tables_remove(&t->traffic, gone);
+	/* Forget the sites' addresses: the next process in such a slot has its code
+	 * elsewhere. */
+	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
+		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; !err && i < count; i++) {
+		uint32_t slot = slots[i];
+
+		if (!gone[slot])
+			continue;
+		gone[slot] = false;
+		held[slot] |= free_slot(t, slot);
+		held_count += held[slot];
+	}
+	if (held_ret)
+		*held_ret += held_count;
+	return err;
+}

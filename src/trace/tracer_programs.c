@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Selects and loads the programs that a run needs. */
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/syscall.h"
+#include "trace/tracer_state.h"
+
+/* --- which ------------------------------------------------------------------------ */
+
+const struct attach_ops *tracer_preferred_ops(const struct tracer *t)
+{
+	return t->options.attach == ATTACH_PERF || !t->features.uprobe_multi
+		       ? &attach_perf_event
+		       : &attach_uprobe_multi;
+}
+
+bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops)
+{
+	/* Kernels with sessions have atomics, and the session programs rely on them: not
+	 * with hashes. */
+	return t->features.sessions && ops == &attach_uprobe_multi && !t->by_hash;
+}
+
+bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops)
+{
+	/* Kernels that need perf events or hashes do not have may_goto. If the user
+	 * requests one of those, do without may_goto, too, so that this can be tested on
+	 * newer kernels. */
+	return t->features.may_goto && ops == &attach_uprobe_multi && !t->by_hash;
+}
+
+bool tracer_takes_bodies(const struct tracer_options *options,
+			 const struct kernel_features *features)
+{
+	/* Without may_goto the kernel would have to verify one more program that walks
+	 * stacks frame by frame. */
+	return options->attach != ATTACH_PERF && options->tables != TABLES_HASHES &&
+	       features->uprobe_multi && features->cookies && features->atomics &&
+	       features->may_goto;
+}
+
+bool tracer_uses_bodies(const struct tracer *t, const struct attach_ops *ops)
+{
+	return ops == &attach_uprobe_multi &&
+	       tracer_takes_bodies(&t->options, &t->features);
+}
+
+bool tracer_sees_results(const struct tracer *tracer)
+{
+	return tracer_uses_bodies(tracer, tracer->attachment.ops);
+}
+
+/* A plain free needs no return probe, and therefore a smaller program. */
+static bool is_plain_free(const struct plan_site *site)
+{
+	return site->function->effect == EFFECT_FREE && !site->wants_return;
+}
+
+/* Is one probe used for entry and return? */
+static bool is_session(const struct tracer *t, const struct attach_ops *ops,
+		       const struct plan_site *site)
+{
+	return site->wants_return && tracer_uses_sessions(t, ops) &&
+	       site->return_offset == site->entry_offset;
+}
+
+/* Do sites inside the function see its results? */
+static bool is_inside(const struct tracer *t, const struct attach_ops *ops,
+		      const struct plan_site *site)
+{
+	vec_foreach (at, &site->returns.entries)
+		if (t->source &&
+		    !source_serves(t->source, source_entry_site(site, at, 0, 0)))
+			return false;
+	return (site->body.count || site->returns.is_complete) &&
+	       tracer_uses_bodies(t, ops);
+}
+
+/* The source_options.programs that a plan needs. */
+static unsigned plan_programs(const struct tracer *t, const struct attach_ops *ops,
+			      const struct plan *plan)
+{
+	unsigned programs = 0;
+
+	vec_foreach (object, &plan->objects) {
+		vec_foreach (site, &object->sites) {
+			if (is_inside(t, ops, site)) {
+				programs |= 1u << SOURCE_ON_RESULT | 1u << SOURCE_ON_CALL;
+				continue;
+			}
+			if (is_session(t, ops, site)) {
+				programs |= 1u << SOURCE_ON_SESSION;
+				continue;
+			}
+			programs |= 1u << (is_plain_free(site) ? SOURCE_ON_FREE
+							       : SOURCE_ON_CALL);
+			if (site->wants_return)
+				programs |= 1u << SOURCE_ON_RETURN;
+		}
+	}
+	return programs;
+}
+
+size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site,
+			    uint64_t meaning)
+{
+	if (t->options.told)
+		return PROGRAM_USDT;
+	if (is_session(t, t->attachment.ops, site))
+		return PROGRAM_SESSION;
+	if (!t->features.cookies)
+		return PROGRAM_ENTRY + source_site_index(t->source, meaning);
+	return is_plain_free(site) ? PROGRAM_FREE : PROGRAM_CALL;
+}
+
+unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const plans[],
+				size_t count)
+{
+	const struct attach_ops *ops = tracer_preferred_ops(t);
+	unsigned programs = 0;
+
+	if (t->options.event || t->options.kernel || t->options.told)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		programs |= plan_programs(t, ops, plans[i]);
+	if (programs && t->features.cookies)
+		return programs;
+	return tracer_uses_sessions(t, ops)
+		       ? 1u << SOURCE_ON_SESSION | 1u << SOURCE_ON_FREE
+		       : 1u << SOURCE_ON_RETURN | 1u << SOURCE_ON_CALL |
+				 1u << SOURCE_ON_FREE;
+}
+
+/* --- load ------------------------------------------------------------------------- */
+
+static size_t entry_count(const struct tracer *t)
+{
+	return t->features.cookies ? 2 : t->source->sites.len;
+}
+
+static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME_MAX])
+{
+	static const char *const names[] = {
+		[PROGRAM_RETURN] = "on_return",
+		[PROGRAM_CODE_CHANGE] = "on_code_change",
+		[PROGRAM_MOVE] = "on_move",
+		[PROGRAM_MOVED] = "on_moved",
+		[PROGRAM_SESSION] = "on_session",
+		[PROGRAM_RESULT] = "on_result",
+		[PROGRAM_CHECK] = "on_check",
+		[PROGRAM_FREE] = "on_free",
+		[PROGRAM_CALL] = "on_call",
+	};
+
+	if (t->options.told && i == PROGRAM_USDT)
+		snprintf(ret, PROGRAM_NAME_MAX, "on_told");
+	else if (i == PROGRAM_FREE && t->source->one_process &&
+		 t->attachment.ops == &attach_uprobe_multi)
+		snprintf(ret, PROGRAM_NAME_MAX, "on_free_here");
+	else if (i == PROGRAM_CALL && t->features.cookies && t->source->one_process &&
+		 t->attachment.ops == &attach_uprobe_multi)
+		snprintf(ret, PROGRAM_NAME_MAX, "on_call_here");
+	else if (i < PROGRAM_ENTRY || t->features.cookies)
+		snprintf(ret, PROGRAM_NAME_MAX, "%s", names[i]);
+	else
+		source_entry_name(i - PROGRAM_ENTRY, ret);
+}
+
+static struct error *load_from(struct tracer *t, struct compiler *compiler, size_t i)
+{
+	const struct program_kind kind = {BPF_PROG_TYPE_KPROBE,
+					  i == PROGRAM_SESSION
+						  ? ATTACH_TYPE_UPROBE_SESSION
+						  : t->attachment.ops->attach_type};
+	char name[PROGRAM_NAME_MAX];
+	const char *const names[] = {name};
+	struct error *err;
+
+	if (t->programs[i] >= 0)
+		return NULL;
+	program_name(t, i, name);
+	err = compiler_load(compiler, names, 1, kind, &t->programs[i]);
+	if (err)
+		t->programs[i] = -1;
+	return err;
+}
+
+struct error *tracer_load(struct tracer *t, size_t i)
+{
+	return load_from(t, t->compiler, i);
+}
+
+struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
+{
+	if (PROGRAM_ENTRY + entry_count(t) > MAX_PROGRAMS)
+		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
+				    entry_count(t));
+	t->program_count = PROGRAM_ENTRY + entry_count(t);
+	t->attachment.ops = ops;
+	return NULL;
+}
+
+/* Indexes of the source_options.programs in tracer.programs. */
+static const size_t program_index[SOURCE_PROGRAM_COUNT] = {
+	[SOURCE_ON_SESSION] = PROGRAM_SESSION, [SOURCE_ON_RETURN] = PROGRAM_RETURN,
+	[SOURCE_ON_CALL] = PROGRAM_CALL,       [SOURCE_ON_FREE] = PROGRAM_FREE,
+	[SOURCE_ON_RESULT] = PROGRAM_RESULT,
+};
+
+struct error *tracer_load_programs(struct tracer *t, struct compiler *compiler,
+				   unsigned programs)
+{
+	struct error *err = NULL;
+
+	for (size_t i = 0; i < SOURCE_PROGRAM_COUNT && !err; i++)
+		if (programs & 1u << i)
+			err = load_from(t, compiler, program_index[i]);
+	if (!err && programs & 1u << SOURCE_ON_RESULT && tracer_has_checks(t))
+		err = load_from(t, compiler, PROGRAM_CHECK);
+	return err;
+}
+
+struct error *tracer_load_main(struct tracer *t, unsigned beside)
+{
+	if (t->options.event)
+		return tracer_try_event(t);
+	if (t->options.kernel)
+		return tracer_try_kernel(t);
+	if (t->options.told)
+		return tracer_load(t, PROGRAM_USDT);
+	if (!t->features.cookies)
+		return tracer_load(t, PROGRAM_RETURN);
+	return tracer_load_programs(t, t->compiler, t->compiled & ~beside);
+}
+
+void tracer_load_rest(struct tracer *t)
+{
+	if (t->handler)
+		tracer_load_code_programs(t);
+	if (t->features.cookies || t->options.event || t->options.kernel)
+		return;
+	/* A program that cannot be loaded is reported when it is needed. */
+	for (size_t i = PROGRAM_ENTRY; i < t->program_count; i++)
+		error_destroy(tracer_load(t, i));
+}
+
+void tracer_load_code_programs(struct tracer *t)
+{
+	static const size_t programs[] = {PROGRAM_CODE_CHANGE, PROGRAM_MOVE,
+					  PROGRAM_MOVED};
+
+	if (!t->attachment.ops)
+		return;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		error_destroy(tracer_load(t, programs[i]));
+}
+
+void tracer_close_programs(struct tracer *t)
+{
+	for (size_t i = 0; i < MAX_PROGRAMS; i++) {
+		if (t->programs[i] >= 0)
+			close(t->programs[i]);
+		t->programs[i] = -1;
+	}
+	t->program_count = 0;
+}
+
+static struct error *compile_and_load(struct tracer *t, unsigned programs)
+{
+	struct compiler *compiler = NULL;
+	struct error *err = tracer_compile_more(t, programs, &compiler);
+
+	if (!err)
+		err = tracer_load_programs(t, compiler, programs);
+	if (compiler && !err)
+		compiler_keep(compiler);
+	if (compiler && err && err->code == ERROR_COMPILE)
+		compiler_drop(compiler);
+	compiler_destroy(compiler);
+	return err;
+}
+
+struct error *tracer_load_more(struct tracer *t, const struct plan *plan)
+{
+	unsigned more = plan_programs(t, t->attachment.ops, plan) & ~t->compiled;
+	struct error *err;
+
+	if (!more || t->options.told || !t->features.cookies)
+		return NULL;
+	err = compile_and_load(t, more);
+	if (err && err->code == ERROR_COMPILE && !t->thorough) {
+		error_destroy(err);
+		t->thorough = true;
+		err = compile_and_load(t, more);
+	}
+	if (!err)
+		t->compiled |= more;
+	return err;
+}

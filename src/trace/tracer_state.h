@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The members of a tracer. Only for tracer*.c. */
+#ifndef TRACE_TRACER_STATE_H
+#define TRACE_TRACER_STATE_H
+
+#include <bpf/libbpf.h>
+
+#include "abi.h"
+#include "abi_walk.h"
+#include "attach/attach.h"
+#include "attach/checks.h"
+#include "compile/compiler.h"
+#include "drain/drain.h"
+#include "bpf/features.h"
+#include "bpf/file_numbers.h"
+#include "kernel_heap/kernel_events.h"
+#include "unwind_miss/miss_handler.h"
+#include "unwind_miss/mapping_book.h"
+#include "compile/source.h"
+#include "bpf/ticks.h"
+#include "trace/tracer.h"
+#include "drain/traffic_tables.h"
+
+#define MAX_PROGRAMS 64
+
+/* Indexes of tracer.programs. */
+enum {
+	PROGRAM_RETURN,
+	PROGRAM_CODE_CHANGE,
+	PROGRAM_MOVE,
+	PROGRAM_MOVED,
+	PROGRAM_SESSION,
+	PROGRAM_RESULT, /* for sites inside functions */
+	PROGRAM_CHECK,  /* compares their results with what is returned */
+	PROGRAM_ENTRY,  /* without cookies: one program for each meaning, from here on */
+	PROGRAM_FREE = PROGRAM_ENTRY, /* with cookies: plain frees; then other entries */
+	PROGRAM_CALL,
+	PROGRAM_USDT = PROGRAM_RETURN, /* for USDT probes */
+	/* With an event, besides those for changes of code: */
+	PROGRAM_EVENT = PROGRAM_RETURN,
+	PROGRAM_MAPPING_CALL = PROGRAM_SESSION,
+	PROGRAM_MAPPING_RETURN,
+	PROGRAM_EVENT_COUNT,
+};
+
+/* Tracepoints that are attached for all processes. */
+enum raw_tracepoint {
+	RAW_EXEC,
+	RAW_FORK,
+	RAW_THREAD_END,
+	RAW_TRACEPOINTS,
+};
+
+/* A site that has its probe. */
+struct attached_site {
+	int pid;         /* 0: all processes */
+	unsigned number; /* ABI_SITE_NUMBER; also 0 for sites that need none */
+	/* its number; 0: it could not be opened, and equals no other file */
+	uint64_t file;
+	uint64_t offset; /* of the entry probe in the file, bytes */
+	/* Offset of the function's first byte, which identifies the site: a later plan
+	 * may have another place for the probe, for example because of another tracer. 0:
+	 * a site of results or of an event, which has no other place. */
+	uint64_t function;
+	uint64_t meaning; /* of a site that reads results, else 0 */
+};
+
+/* Where probes were ever attached in one file. Entries stay after the probes are
+ * detached: the kernel may remove the breakpoints from memory later. */
+struct own_breakpoints {
+	uint64_t file; /* its number */
+	struct plan_breakpoints at;
+};
+
+/* Files that have probes; the offsets are unused. */
+struct probed_files {
+	VEC(struct attached_site) list;
+};
+
+/* The mappings of one process. */
+struct slot_book {
+	uint32_t slot;
+	struct mapping_book book;
+};
+
+struct leaving;
+
+struct tracer {
+	struct tracer_options options;
+	struct kernel_features features;
+	bool by_hash; /* tables are hashes (probes/claim.c) */
+	const char *headers_kind;
+	struct cache cache;
+	char *no_cache;  /* why the cache is missing, or NULL */
+	bool is_refused; /* the kernel has refused code from the cache */
+	struct source *source;
+	struct compiler *compiler;
+	struct drain_maps maps;
+	struct fence fence;
+	struct abi_control *control;   /* mapped */
+	struct abi_process *processes; /* mapped, sizes.process_slots of them */
+	struct abi_site_at *sites_at;  /* mapped, one for each byte of a page */
+	struct abi_usdt *told;         /* mapped, by number of the site; or NULL */
+	struct tick_clock ticks;
+	uint64_t enabled_ns; /* when counting began, CLOCK_MONOTONIC ns; 0: not yet */
+	struct attachment attachment;
+	int programs[MAX_PROGRAMS]; /* -1: not loaded */
+	size_t program_count; /* number of possible programs; 0: not yet determined */
+	unsigned compiled;    /* the source_options.programs that `compiler` has */
+	bool thorough;        /* source_options.thorough of what is compiled */
+	int raw_programs[RAW_TRACEPOINTS], raw_links[RAW_TRACEPOINTS]; /* -1: none */
+	struct file_numbers files;
+	VEC(struct attached_site) sites;
+	VEC(int) returning; /* pids that have return probes of their own; 0: all */
+	VEC(struct own_breakpoints) breakpoints; /* of files that have a number */
+	struct checks *checks;                   /* NULL: no probes inside functions */
+	struct miss_handler *handler;       /* NULL: unwinding is only by frame pointer */
+	struct probed_files linkers, libcs; /* files with probes for changes of code */
+	/* of tracer_files.c; NULL: no probes are being removed */
+	struct leaving *waiting, *leaving;
+	VEC(struct snapshot_allocator) allocators; /* by number; owns the strings */
+	/* an event that is not in a file, or the kernel's allocations */
+	struct kernel_events kernel_events;
+	struct kernel_points kernel_points; /* with options.kernel */
+	int claims;                         /* lock map (bpf/claims.h) */
+	int event_counts;                   /* table of an event's hits, else -1 */
+	VEC(uint64_t) event_bases;          /* hits of each stack that were removed */
+	uint64_t events_gone;               /* hits of processes that were removed */
+	struct ring_buffer *ring;           /* only with mappings */
+	VEC(struct slot_book) books;
+	/* totals of removed processes; of heap blocks only `gone` */
+	struct snapshot_totals gone[BLOCK_CLASS_COUNT];
+	struct traffic_tables traffic; /* only with options.traffic */
+	struct ring_buffer *late_ring; /* with traffic and the miss handler */
+	VEC(struct abi_late) late;     /* events read from there */
+	uint64_t events_lost;
+	uint64_t unsettled; /* snapshots that are inconsistent: the journal overflowed */
+	uint64_t untraced;  /* sum of plan_untraced() of all attached plans */
+};
+
+/* --- tracer_attach.c -------------------------------------------------------------- */
+
+/* Give every allocator of the plan its number, and collect the meanings of its sites in
+ * *ret (if not NULL). */
+struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan,
+				       struct meanings *ret)
+	__attribute__((warn_unused_result));
+
+/* Attach to the tracepoints for exec and, with SCOPE_FORKS, for fork. */
+struct error *tracer_attach_tracepoints(struct tracer *t)
+	__attribute__((warn_unused_result));
+
+void tracer_detach(struct tracer *t);
+
+/* --- tracer_breakpoints.c --------------------------------------------------------- */
+
+/* Attach the probes by the chosen mechanism, as attach_ops.attach() does, and record
+ * where their breakpoints are (tracer_breakpoints()). Returns ERROR_UNSAFE as
+ * tracer_attach() does. */
+struct error *tracer_attach_probes(struct tracer *t, int pid,
+				   const struct attach_probe probes[], size_t count)
+	__attribute__((warn_unused_result));
+
+/* The probes of the process are gone, including its return probes. */
+void tracer_remove_returns(struct tracer *t, int pid);
+
+/* Record that there is, or will be, a breakpoint at this offset of the file with this
+ * number. Returns false without memory. */
+bool tracer_note_breakpoint(struct tracer *t, uint64_t file, uint64_t offset)
+	__attribute__((warn_unused_result));
+
+/* The file has no probes, and its number is being released: drop its breakpoints. */
+void tracer_drop_breakpoints(struct tracer *t, uint64_t file);
+
+void tracer_close_breakpoints(struct tracer *t);
+
+/* --- tracer_files.c --------------------------------------------------------------- */
+
+/* Set used[i] for each number i of a site whose probes are being removed. `used` has
+ * ABI_MAX_SITES elements. */
+void tracer_mark_leaving_sites(const struct tracer *t, bool used[]);
+
+/* Close those files of the plan that have no probes. */
+void tracer_drop_unneeded(struct tracer *t, const struct plan *plan);
+
+/* Continue with removing probes. Blocks only if too many files wait for that. */
+void tracer_poll_files(struct tracer *t);
+
+/* The tracer detaches: wait for the thread, and move probes that still wait to
+ * t->attachment. */
+void tracer_end_files(struct tracer *t);
+
+/* --- tracer_checks.c --------------------------------------------------------------- */
+
+/* Does the run check sites? */
+bool tracer_has_checks(const struct tracer *t);
+
+/* Start the thread that checks functions with probes inside. */
+struct error *tracer_open_checks(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Describe the check of a function whose probes inside are `site->body` or else
+ * `site->returns`. Returns false without memory. In either case *ret must be passed to
+ * tracer_add_check() or to check_request_deinit(). */
+bool tracer_describe_check(const struct tracer *t, const struct plan_object *object,
+			   const struct plan_site *site, const struct attached_site *id,
+			   unsigned allocator, unsigned number, struct check_request *ret)
+	__attribute__((warn_unused_result));
+
+/* Call after the probes are attached. Takes ownership of the request's vectors. */
+struct error *tracer_add_check(struct tracer *t, struct check_request *request)
+	__attribute__((warn_unused_result));
+
+/* --- tracer_programs.c ------------------------------------------------------------ */
+
+/* The mechanism to try first. */
+const struct attach_ops *tracer_preferred_ops(const struct tracer *t);
+
+/* Does this mechanism support sessions here? */
+bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops);
+
+/* Are loops compiled with may_goto for it, so that the verifier does not follow them to
+ * their end? */
+bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops);
+
+/* Does this mechanism support probes inside functions here? */
+bool tracer_uses_bodies(const struct tracer *t, const struct attach_ops *ops);
+
+/* The programs (source_options.programs) that these plans need; without plans, those that
+ * the first plan will most likely need. */
+unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const plans[],
+				size_t count);
+
+/* The index in tracer.programs of the program for the site's entry. */
+size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site,
+			    uint64_t meaning);
+
+/* Load programs for this mechanism from now on. Needs t->source. */
+struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
+	__attribute__((warn_unused_result));
+
+/* Load the programs of t->compiled that are not in `beside` (source_options.programs),
+ * to see if the kernel accepts them. With options.event, options.kernel or
+ * options.told: load the programs for these. */
+struct error *tracer_load_main(struct tracer *t, unsigned beside)
+	__attribute__((warn_unused_result));
+
+/* Load these programs from this compiler. May be called from a second thread while
+ * tracer_load_main() loads others, after tracer_begin_programs(). */
+struct error *tracer_load_programs(struct tracer *t, struct compiler *compiler,
+				   unsigned programs) __attribute__((warn_unused_result));
+
+/* Load tracer.programs[i] if it is not loaded. */
+struct error *tracer_load(struct tracer *t, size_t i) __attribute__((warn_unused_result));
+
+/* Compile and load the programs that the plan needs and that are missing. Takes as long
+ * as at the start. An allocator that is loaded later may need other kinds of probes, and
+ * so may another mechanism. */
+struct error *tracer_load_more(struct tracer *t, const struct plan *plan)
+	__attribute__((warn_unused_result));
+
+/* Load the programs that are not needed to begin counting. */
+void tracer_load_rest(struct tracer *t);
+
+/* Load the programs for changes of code, if possible. */
+void tracer_load_code_programs(struct tracer *t);
+
+void tracer_close_programs(struct tracer *t);
+
+/* --- tracer_compile.c ------------------------------------------------------------- */
+
+/* Does the kernel support what the options request? */
+struct error *tracer_check_kernel(const struct tracer *t)
+	__attribute__((warn_unused_result));
+
+/* Compile t->compiled for sites with these meanings, and load programs to see whether the
+ * kernel accepts the code; use a smaller stack_depth if it does not. */
+struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
+	__attribute__((warn_unused_result));
+
+/* Compile programs that t->compiler does not have, for the same maps. */
+struct error *tracer_compile_more(struct tracer *t, unsigned programs,
+				  struct compiler **ret)
+	__attribute__((warn_unused_result));
+
+/* --- tracer_event.c --------------------------------------------------------------- */
+
+/* Load the program that counts: does the kernel accept it? */
+struct error *tracer_try_event(struct tracer *t) __attribute__((warn_unused_result));
+
+/* As tracer_attach(), for a plan with an event. */
+struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int pid,
+				  size_t *refused) __attribute__((warn_unused_result));
+
+/* Add stacks, the hits at each, and their totals. */
+struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slots,
+				struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/* Drop the hits of the slots with gone[slot] set. */
+struct error *tracer_remove_events(struct tracer *t, const bool gone[])
+	__attribute__((warn_unused_result));
+
+/* --- tracer_growth.c -------------------------------------------------------------- */
+
+/* With an event and mappings: attach to the system calls that create mappings. */
+struct error *tracer_attach_growth(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Record where the heap of a process ends when its tracing begins; drop the record when
+ * its tracing ends. */
+void tracer_begin_growth(struct tracer *t, int pid, uint32_t slot);
+void tracer_remove_growth(struct tracer *t, uint32_t slot);
+
+/* --- tracer_kernel.c -------------------------------------------------------------- */
+
+/* Load the programs for the kernel's allocations. */
+struct error *tracer_try_kernel(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Attach those programs. */
+struct error *tracer_attach_kernel(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Give each class of the kernel's allocations its number. */
+struct error *tracer_number_kernel(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Complete drained blocks and stacks for the kernel's allocations, and add their
+ * totals. */
+struct error *tracer_add_kernel(struct tracer *t, struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/* --- tracer_attach.c, for tracer_event.c ------------------------------------------ */
+
+/* Does the site have its probe? */
+bool tracer_is_attached(const struct tracer *t, const struct attached_site *site);
+
+/* --- tracer_code.c ---------------------------------------------------------------- */
+
+/* Attach probes that report when the process loads or unloads libraries, or moves code.
+ * Without them such changes are noticed by the number of executable pages
+ * (probes/unwind.c). */
+void tracer_watch_code(struct tracer *t, int pid);
+
+/* The process has no probes any more. */
+void tracer_unwatch_code(struct tracer *t, int pid);
+
+/* --- tracer_unwind.c -------------------------------------------------------------- */
+
+struct error *tracer_open_miss_handler(struct tracer *t)
+	__attribute__((warn_unused_result));
+
+/* A process is traced from now on: prepare to unwind its stacks. */
+void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot);
+
+/* Members of a struct drain_resolver; `arg` is the tracer. */
+void tracer_catch_up(void *arg);
+uint32_t tracer_stack(void *arg, uint32_t stack);
+
+/* Add the losses of the miss handler. */
+void tracer_add_walks(struct tracer *t, struct snapshot *snap);
+
+/* --- tracer_traffic.c ------------------------------------------------------------- */
+
+struct error *tracer_open_traffic(struct tracer *t) __attribute__((warn_unused_result));
+
+/* With the miss handler: open the ring of events for blocks whose stack has no number
+ * yet. */
+struct error *tracer_open_late(struct tracer *t) __attribute__((warn_unused_result));
+void tracer_poll_traffic(struct tracer *t);
+
+/* Count a block that is removed together with its process. */
+void tracer_block_gone(struct tracer *t, const struct abi_block *block);
+
+/* Add the counted traffic and its losses. */
+struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slots,
+				 struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+void tracer_close_traffic(struct tracer *t);
+
+/* --- tracer_mappings.c ------------------------------------------------------------ */
+
+struct error *tracer_open_ring(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Drop the mappings of a process. Returns true if it had any. */
+bool tracer_remove_mappings(struct tracer *t, uint32_t slot);
+
+/* Ask for the stack of each mapping, before miss_handler_sweep(). */
+void tracer_ask_mappings(struct tracer *t);
+
+/* Add all mappings, with their totals and losses. */
+struct error *tracer_add_mappings(struct tracer *t, const struct drain_slots *slots,
+				  struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+void tracer_close_ring(struct tracer *t);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+
+#include "drain/drain_traffic.h"
+#include "trace/tracer_state.h"
+
+struct error *tracer_open_traffic(struct tracer *t)
+{
+	struct traffic_maps maps = {.estimates = -1, .late_numbers = -1};
+	const struct {
+		const char *name;
+		int *fd;
+	} wanted[] = {
+		{"traffic", &maps.traffic}, {"threads", &maps.threads},
+		{"traffic_all", &maps.all}, {"process_live", &maps.process_live},
+		{"sizes", &maps.sizes},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
+		if (*wanted[i].fd < 0)
+			return error_create(ERROR_COMPILE,
+					    "the compiled probes have no map %s",
+					    wanted[i].name);
+	}
+	if (t->handler)
+		maps.late_numbers = compiler_map(t->compiler, "late_numbers");
+	if (t->options.sample_bytes)
+		maps.estimates = compiler_map(t->compiler, "traffic_estimates");
+
+	struct error *err = traffic_tables_open(&maps, &t->source->sizes,
+						t->options.sample_bytes, &t->traffic);
+
+	if (!err)
+		t->traffic.all->tick_ns = t->ticks.tick_ns;
+	return err;
+}
+
+/* --- late events ------------------------------------------------------------------ */
+
+static int on_late(void *arg, void *data, size_t size)
+{
+	struct tracer *t = arg;
+	const struct abi_late *event = data;
+
+	if (size < sizeof(*event) || !vec_push(&t->late, *event))
+		t->traffic.lost++;
+	return 0;
+}
+
+struct error *tracer_open_late(struct tracer *t)
+{
+	int fd = compiler_map(t->compiler, "late");
+
+	t->late_ring = fd < 0 ? NULL : ring_buffer__new(fd, on_late, t, NULL);
+	return t->late_ring ? NULL
+			    : error_errno(ERROR_IO, errno,
+					  "cannot open the ring of late events");
+}
+
+void tracer_poll_traffic(struct tracer *t)
+{
+	if (!t->late_ring)
+		return;
+	ring_buffer__consume(t->late_ring);
+	if (!t->late.len)
+		return;
+	/* Each miss came into its ring before the events of its block did. */
+	if (t->handler)
+		miss_handler_catch_up(t->handler);
+	vec_foreach (event, &t->late)
+		traffic_tables_count(&t->traffic, event, tracer_stack(t, event->stack));
+	t->late.len = 0;
+}
+
+/* --- processes -------------------------------------------------------------------- */
+
+void tracer_block_gone(struct tracer *t, const struct abi_block *block)
+{
+	const struct abi_late event = {.kind = ABI_LATE_GONE, .bytes = block->size_bytes};
+
+	traffic_tables_count(&t->traffic, &event, tracer_stack(t, block->stack));
+}
+
+/* --- snapshots -------------------------------------------------------------------- */
+
+struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slots,
+				 struct snapshot *snap)
+{
+	tracer_poll_traffic(t);
+	snap->losses[LOSS_TRAFFIC_LOST] += t->traffic.lost + t->traffic.all->late_lost;
+	snap->losses[LOSS_THREADS_FULL] += t->traffic.all->threads_full;
+	return drain_traffic(&t->traffic, slots, &t->ticks, snap);
+}
+
+void tracer_close_traffic(struct tracer *t)
+{
+	ring_buffer__free(t->late_ring);
+	vec_deinit(&t->late);
+	traffic_tables_close(&t->traffic);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/tracer_state.h"
+
+struct error *tracer_open_miss_handler(struct tracer *t)
+{
+	struct miss_maps maps = {
+		.control = t->control,
+		.processes = t->processes,
+		.sizes = &t->source->sizes,
+		.stacks = t->maps.stacks,
+		.stack_pcs = t->maps.stack_pcs,
+		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
+		.marks_interrupted =
+			t->options.told ||
+			(t->options.event && t->options.event->kind != EVENT_URETPROBE),
+		.scope = t->options.scope,
+		.counts_hits = t->options.event,
+		.fence = &t->fence,
+		.cpu_percent = t->options.unwind_cpu_percent,
+	};
+	const struct {
+		const char *name;
+		int *fd;
+		bool is_wanted;
+	} wanted[] = {
+		{"misses", &maps.misses, true},
+		{"rules", &maps.rules, true},
+		{"rule_spill", &maps.rule_spill, true},
+		{"moves", &maps.moves, true},
+		{"layouts", &maps.layouts, false},
+		{"unwind_pages", &maps.unwind_pages, false},
+		{"unwind_rules", &maps.unwind_rules, false},
+		{"strangers", &maps.strangers, false},
+		{"stack_index", &maps.stack_index, !t->by_hash},
+		{"stack_numbers", &maps.stack_numbers, t->by_hash},
+		{"stack_claims", &maps.stack_claims, t->by_hash},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
+		if (*wanted[i].fd < 0 && wanted[i].is_wanted)
+			return error_create(ERROR_COMPILE,
+					    "the compiled probes have no map %s",
+					    wanted[i].name);
+	}
+	return miss_handler_create(&maps, &t->handler);
+}
+
+void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
+{
+	if (!t->handler)
+		return;
+	tracer_watch_code(t, pid);
+	miss_handler_prepare(t->handler, slot);
+}
+
+/* --- numbers of stacks ------------------------------------------------------------ */
+
+void tracer_catch_up(void *arg)
+{
+	struct tracer *t = arg;
+
+	if (!t->handler)
+		return;
+	miss_handler_catch_up(t->handler);
+	miss_handler_look_over(t->handler);
+}
+
+uint32_t tracer_stack(void *arg, uint32_t stack)
+{
+	struct tracer *t = arg;
+
+	return t->handler ? miss_handler_stack(t->handler, stack) : stack;
+}
+
+void tracer_tidy(struct tracer *t)
+{
+	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
+	struct error *err;
+
+	if (!t->handler || !miss_handler_has_many_stacks(t->handler))
+		return;
+	tracer_poll(t);
+	tracer_ask_mappings(t);
+	err = drain_ask_stacks(&t->maps, &t->source->sizes, &resolver);
+	if (!err)
+		miss_handler_sweep(t->handler);
+	/* It is tried again, here or with the next report. */
+	error_destroy(err);
+}
+
+void tracer_unwind_counts(const struct tracer *t, uint64_t *walks, uint64_t *rules,
+			  uint64_t *table_bytes)
+{
+	struct miss_handler_counts counts = {0};
+
+	if (t->handler)
+		miss_handler_count(t->handler, &counts);
+	*walks = counts.walks;
+	*rules = counts.rules;
+	*table_bytes = counts.table_bytes;
+}
+
+void tracer_add_walks(struct tracer *t, struct snapshot *snap)
+{
+	struct miss_handler_counts counts;
+
+	if (!t->handler)
+		return;
+	miss_handler_count(t->handler, &counts);
+	snap->losses[LOSS_STACKS_UNREADABLE] += counts.unreadable;
+	snap->losses[LOSS_STACKS_TRUNCATED] += counts.truncated;
+	snap->losses[LOSS_WALKS_LOST] += counts.lost;
+	snap->losses[LOSS_WALKS_OVER_BUDGET] += counts.over_budget;
+	snap->losses[LOSS_STACKS_FULL] += counts.stacks_refused;
+	snap->losses[LOSS_RULES_REFUSED] += counts.rules_refused;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/usdt_record.h"
+
+#include <stddef.h>
+
+#include <asm/ptrace.h>
+
+/* The offset in struct pt_regs of a register by its number (usdt_args.h). */
+static uint8_t register_offset(uint8_t number)
+{
+#if defined(__x86_64__)
+	static const uint8_t offsets[16] = {
+		offsetof(struct pt_regs, rax), offsetof(struct pt_regs, rcx),
+		offsetof(struct pt_regs, rdx), offsetof(struct pt_regs, rbx),
+		offsetof(struct pt_regs, rsp), offsetof(struct pt_regs, rbp),
+		offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdi),
+		offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
+		offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+		offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
+		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
+	};
+
+	if (number < sizeof(offsets))
+		return offsets[number];
+#endif
+	(void)number;
+	return ABI_USDT_NO_REGISTER;
+}
+
+void usdt_record(const struct plan_site *site, struct abi_usdt *ret)
+{
+	_Static_assert(USDT_ARGS == ABI_USDT_ARGS, "the same ones");
+
+	*ret = (struct abi_usdt){0};
+	for (size_t i = 0; i < USDT_ARGS; i++) {
+		const struct usdt_arg *from = &site->told[i];
+		struct abi_usdt_arg *to = &ret->arg[i];
+
+		if (from->kind == USDT_ARG_NONE || from->kind == USDT_ARG_UNKNOWN)
+			continue;
+		*to = (struct abi_usdt_arg){
+			.value = (uint64_t)from->value,
+			.kind = from->kind == USDT_ARG_MEMORY ? ABI_USDT_MEMORY
+							      : ABI_USDT_VALUE,
+			.base = register_offset(from->base),
+			.index = register_offset(from->index),
+			.index_shift = from->shift,
+			.size_bytes = from->size_bytes,
+			.is_signed = from->is_signed,
+		};
+	}
+}

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracees/tracees.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "tracees/tracees_private.h"
+#include "plan/plan_cache.h"
+#include "process/other_code.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/escape.h"
+#include "util/file_limit.h"
+
+/* --- the list --------------------------------------------------------------------- */
+
+void tracees_wait_for(struct tracees *ts, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	/* EEXIST: a descriptor inherited across an exec is watched already. */
+	if (fd < 0 || !epoll_ctl(ts->epoll_fd, EPOLL_CTL_ADD, fd, &event) ||
+	    errno == EEXIST || ts->cannot_wait)
+		return;
+	ts->cannot_wait = true;
+	fprintf(stderr,
+		"memtrace: the kernel cannot report when processes exit (epoll_ctl: %s): "
+		"memtrace checks every %d ms instead\n",
+		strerror(errno), LOOK_OFTEN_MS);
+}
+
+bool tracees_note_descriptors(struct tracees *ts, const struct error *err)
+{
+	if (!file_limit_is_reached(err))
+		return false;
+	if (!ts->lacks_descriptors)
+		fputs("memtrace: no file descriptor is left: new processes and files may "
+		      "not be traced; raise the hard limit (ulimit -Hn)\n",
+		      stderr);
+	ts->lacks_descriptors = true;
+	return true;
+}
+
+bool tracees_say_descriptors(const struct tracees *ts)
+{
+	if (!ts->lacks_descriptors && !ts->untraced.lacks_descriptors)
+		return false;
+	fputs("memtrace: file descriptors ran out, and not everything was traced: raise "
+	      "the hard limit (ulimit -Hn)\n",
+	      stderr);
+	return true;
+}
+
+bool tracees_may_have_exited(const struct tracees *ts)
+{
+	/* Two, because one event may belong to the watch. */
+	struct epoll_event events[2];
+	int count;
+
+	if (ts->cannot_wait)
+		return true;
+	count = epoll_wait(ts->epoll_fd, events, 2, 0);
+
+	for (int i = 0; i < count; i++)
+		if (!ts->watch || events[i].data.fd != watch_fd(ts->watch))
+			return true;
+	return count < 0;
+}
+
+static enum trace_scope scope_of(const struct options *o)
+{
+	if (!o->pid_count && !o->command)
+		return SCOPE_ALL;
+	return o->follow_forks ? SCOPE_FORKS : SCOPE_PROCESSES;
+}
+
+static struct error *read_kernel_names(struct tracees *ts)
+{
+	_cleanup_(fclosep) FILE *file = fopen("/proc/kallsyms", "re");
+
+	if (!file)
+		return error_errno(ERROR_IO, errno, "cannot read /proc/kallsyms");
+	ts->kernel = kernel_names_read(file);
+	if (!ts->kernel)
+		return error_no_memory();
+	/* With --kernel and --with-kernel a more specific message is printed
+	 * (tracees/kernel.c). */
+	if (kernel_names_are_hidden(ts->kernel) && !ts->options->quiet &&
+	    !ts->options->kernel && !ts->options->with_kernel)
+		fputs("memtrace: the kernel hides its addresses (sysctl "
+		      "kernel.kptr_restrict): its functions have no names\n",
+		      stderr);
+	return NULL;
+}
+
+/* The process with this pid, exited or not. NULL: it is not traced. */
+static const struct tracee *find_any(const struct tracees *ts, int pid)
+{
+	const struct tracee *ret = NULL;
+
+	vec_foreach (t, &ts->list)
+		if ((*t)->pid == pid)
+			ret = *t;
+	return ret;
+}
+
+static bool is_told_wanted(void *arg, int pid)
+{
+	const struct tracees *ts = arg;
+
+	return ts->scope == SCOPE_ALL || find_any(ts, pid);
+}
+
+static bool told_has_our_root(void *arg, int pid)
+{
+	const struct tracee *t = find_any(arg, pid);
+
+	return t && t->proc ? t->has_our_root : proc_has_our_root(pid);
+}
+
+struct error *tracees_init(struct tracees *ts, const struct options *options,
+			   struct elf_reader *elf_reader, int fetch_cache,
+			   struct progress *progress)
+{
+	struct error *err;
+
+	*ts = (struct tracees){
+		.plan_options =
+			{
+				.library = options->library,
+				.symbols_prefix = options->symbols_prefix,
+				.function = options->function,
+				.mappings = options->mappings,
+				.no_return_probes = options->no_return_probes,
+				.otel = options->otel_memory,
+				.cache = plan_cache_create(),
+				.is_shared = scope_of(options) != SCOPE_PROCESSES,
+				.has_others = options->pid_count > 1,
+			},
+		.elf_reader = elf_reader,
+		.scope = scope_of(options),
+		.options = options,
+	};
+	ts->returns.is_wide = ts->scope != SCOPE_PROCESSES;
+	ts->returns.pids = options->pids;
+	ts->returns.pid_count = options->pid_count;
+	ts->plan_options.refuse_returns = return_probes_refuse_together;
+	ts->plan_options.refuse_arg = &ts->returns;
+	ts->plan_options.untraced = &ts->untraced;
+	ts->others = other_code_create();
+	if (!ts->others)
+		return error_no_memory();
+	if (ts->scope != SCOPE_PROCESSES)
+		ts->plan_options.others = ts->others;
+	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (ts->epoll_fd < 0)
+		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
+	if (options->kernel_stacks || options->kernel || options->with_kernel) {
+		err = read_kernel_names(ts);
+		if (err)
+			return err;
+	}
+	/* With --kernel it does not matter what the process maps or executes. */
+	if (options->kernel)
+		return NULL;
+	err = reading_init(&ts->reading, options, fetch_cache, progress);
+	if (err)
+		return err;
+	/* Without events the processes are polled. */
+	err = watch_create(&ts->watch);
+	error_destroy(err);
+	if (!ts->watch)
+		return NULL;
+	tracees_wait_for(ts, watch_fd(ts->watch));
+	ts->told = watched_codes_create(&(const struct watched_codes_options){
+		.is_wanted = is_told_wanted,
+		.has_our_root = told_has_our_root,
+		.arg = ts,
+	});
+	return ts->told ? NULL : error_no_memory();
+}
+
+void tracees_deinit(struct tracees *ts)
+{
+	vec_foreach (t, &ts->list)
+		tracee_destroy(*t);
+	vec_deinit(&ts->list);
+	vec_deinit(&ts->news);
+	vec_deinit(&ts->probed);
+	free(ts->untraced.why_unread);
+	reading_deinit(&ts->reading);
+	return_probes_deinit(&ts->returns);
+	plan_cache_destroy(ts->plan_options.cache);
+	other_code_destroy(ts->others);
+	kernel_names_destroy(ts->kernel);
+	watched_codes_destroy(ts->told);
+	watch_destroy(ts->watch);
+	if (ts->epoll_fd >= 0)
+		close(ts->epoll_fd);
+	*ts = (struct tracees){.epoll_fd = -1};
+}
+
+struct tracee *tracees_find(const struct tracees *ts, int pid)
+{
+	vec_foreach (t, &ts->list)
+		if ((*t)->pid == pid && !(*t)->exited)
+			return *t;
+	return NULL;
+}
+
+/* Was it just forked by a process that can also name its frames? */
+static bool is_named(const struct tracees *ts, const struct tracee *t)
+{
+	struct tracer_process process;
+
+	return ts->tracer && tracer_find_process(ts->tracer, t->pid, &process) &&
+	       tracees_name_family(ts, tracer_family(ts->tracer, process.slot));
+}
+
+/* Record the code of a process that started before memtrace listened, or before events
+ * were lost. Its future children have the same code. */
+static void remember_code(const struct tracees *ts, const struct tracee *t)
+{
+	if (ts->told && ts->scope == SCOPE_FORKS && t->proc && !t->exited &&
+	    !t->check_image)
+		watched_codes_begin_with(ts->told, t->pid, &t->modules.maps,
+					 t->proc->executable, clock_now_ns());
+}
+
+struct error *tracees_add(struct tracees *ts, struct tracee *t)
+{
+	struct error *err = NULL;
+
+	t->kernel = ts->kernel;
+	if ((ts->list.len < TRACEES_MANY || ts->scope == SCOPE_PROCESSES) &&
+	    !is_named(ts, t))
+		/* A process that is added later, or with SCOPE_ALL, may have exited just
+		 * now. Trace it without names rather than end the run. */
+		err = ts->tracer || ts->scope == SCOPE_ALL
+			      ? tracee_try_symbols(t, ts->options, ts->reading.reader)
+			      : tracee_open_symbols(t, ts->options, ts->reading.reader);
+	if (!err && t->proc)
+		tracees_wait_for(ts, t->proc->pidfd);
+	if (!err && !vec_push(&ts->list, t))
+		err = error_no_memory();
+	if (err)
+		tracee_destroy(t);
+	else
+		remember_code(ts, t);
+	return err;
+}
+
+/* Notes about children only with -v, because there may be thousands of them. */
+static bool is_noted(const struct tracees *ts, const struct tracee *t)
+{
+	return !ts->options->quiet && (t->asked_for || ts->options->verbose);
+}
+
+bool tracees_may_list(struct tracees *ts, const struct tracee *t)
+{
+	if (!is_noted(ts, t))
+		return false;
+	if (ts->options->verbose || ts->listed < LISTED_MAX) {
+		ts->listed++;
+		return true;
+	}
+	if (!ts->unlisted++)
+		fprintf(stderr,
+			"memtrace: processes have loaded %d libraries and programs; "
+			"further ones are not listed (-v lists all)\n",
+			LISTED_MAX);
+	return false;
+}
+
+void tracees_say_unlisted(const struct tracees *ts)
+{
+	if (ts->unlisted)
+		fprintf(stderr,
+			"memtrace: %" PRIu64
+			" more libraries and programs were loaded (-v lists all)\n",
+			ts->unlisted);
+}
+
+void tracees_note(const struct tracees *ts, const struct tracee *t, const char *format,
+		  ...)
+{
+	_cleanup_(freep) char *command = escape_dup(t->command);
+	va_list ap;
+
+	if (!is_noted(ts, t))
+		return;
+	fprintf(stderr, "memtrace: pid %d (%s) ", t->pid, command ? command : "?");
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+struct error *tracees_pass_over(struct tracees *ts, struct error *err)
+{
+	if (err->code == ERROR_NO_MEMORY)
+		return err;
+	ts->left_out += tracees_note_descriptors(ts, err);
+	error_destroy(err);
+	return NULL;
+}
+
+void tracees_note_unread_maps(struct tracees *ts, struct tracee *t,
+			      const struct error *err)
+{
+	_cleanup_(freep) char *why = escape_dup(err->message);
+
+	if (t->has_unread_maps)
+		return;
+	t->has_unread_maps = true;
+	ts->unread_maps++;
+	tracees_note(
+		ts, t,
+		"goes on, but its mappings cannot be read: %s; code that it has mapped "
+		"since has no names, and allocators there are not traced; reports count "
+		"such processes as mappings_unread",
+		why ? why : "out of memory");
+}
+
+struct error *tracees_refresh(struct tracees *ts, struct tracee *t)
+{
+	_cleanup_(error_destroyp) struct error *err = tracee_refresh(t);
+
+	if (!err)
+		remember_code(ts, t);
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return take(err);
+	tracees_note_unread_maps(ts, t, err);
+	return NULL;
+}
+
+void tracees_say_wide(struct tracees *ts)
+{
+	if (ts->said_wide || !tracer_is_wide(ts->tracer))
+		return;
+	ts->said_wide = true;
+	if (!ts->options->quiet)
+		fputs("memtrace: the main thread of a process has exited: the kernel now "
+		      "probes all processes that map the same files, which slows these "
+		      "down\n",
+		      stderr);
+}
+
+void tracees_say_unchecked(struct tracees *ts)
+{
+	uint64_t count = ts->others ? other_code_unread(ts->others) : 0;
+
+	if (ts->said_unchecked || !count)
+		return;
+	ts->said_unchecked = true;
+	if (!ts->options->quiet)
+		fprintf(stderr,
+			"memtrace: probes are in all processes, and up to %" PRIu64
+			" of these could not be searched for code that they have "
+			"changed: code that they may have changed gets no more probes; "
+			"reports count them as processes_unchecked\n",
+			count);
+}
+
+void tracees_say_unread(struct tracees *ts)
+{
+	_cleanup_(freep) char *why = NULL;
+
+	if (ts->said_unread || !ts->untraced.why_unread)
+		return;
+	ts->said_unread = true;
+	why = escape_dup(ts->untraced.why_unread);
+	if (!ts->options->quiet)
+		fprintf(stderr,
+			"memtrace: a mapped file cannot be read, and an allocator in it "
+			"is not traced: %s; reports count such files as "
+			"files_untraced\n",
+			why ? why : "out of memory");
+}
+
+/* --- start ------------------------------------------------------------------------ */
+
+struct error *tracees_open(struct tracees *ts, int pid, struct plan **ret)
+{
+	size_t untraced = ts->untraced.count;
+	struct tracee *t;
+	struct error *err = tracee_create(pid, ts->elf_reader, &t);
+
+	if (!err)
+		t->asked_for = true;
+	if (!err)
+		err = tracees_add(ts, t);
+	if (err)
+		return err;
+	err = tracee_plan(t, &ts->plan_options, ret);
+	if (err && err->code == ERROR_UNSAFE) {
+		err = tracees_name_unsafe(err, t);
+		/* The process is not traced, so its files do not count. */
+		ts->untraced.count = untraced;
+		ts->list.len--;
+		tracee_destroy(t);
+	}
+	return err;
+}
+
+struct error *tracees_trace(struct tracees *ts, struct tracee *t)
+{
+	struct error *err =
+		tracer_trace(ts->tracer, t->pid, t->ranges.len ? t->ranges.data : NULL,
+			     t->ranges.len, &t->slot);
+
+	t->is_traced = !err;
+	return err ? err : tracees_note_family(ts, t);
+}
+
+static struct error *explain_attach(struct error *err, const struct tracee *t)
+{
+	if (!err || !t || !t->proc || !proc_has_exited(t->proc))
+		return err;
+	error_destroy(err);
+	return error_create(ERROR_GONE, "pid %d exited while memtrace attached", t->pid);
+}
+
+/* Attach the probes of one plan, for the process `t` or, if NULL, for all. */
+static struct error *attach_plan(struct tracees *ts, const struct plan *plan,
+				 struct tracee *t)
+{
+	size_t refused;
+	struct error *err = tracer_attach(ts->tracer, plan, t ? t->pid : 0, &refused);
+
+	err = explain_attach(err, t);
+	if (!err && t)
+		err = tracees_note_files(ts, t, plan);
+	if (!err && refused && t)
+		tracees_note(ts, t, "has too many probes: %zu are not traced", refused);
+	return err;
+}
+
+/* Remove the process and its plan from their lists. Returns `err`, prefixed with the
+ * process. */
+static struct error *leave_out(struct tracees *ts, struct plan *plans[], size_t *count,
+			       size_t i, struct error *err)
+{
+	size_t after = --*count - i;
+
+	err = tracees_name_unsafe(err, ts->list.data[i]);
+	tracee_destroy(ts->list.data[i]);
+	plan_destroy(plans[i]);
+	memmove(&ts->list.data[i], &ts->list.data[i + 1],
+		(--ts->list.len - i) * sizeof(*ts->list.data));
+	memmove(&plans[i], &plans[i + 1], after * sizeof(*plans));
+	return err;
+}
+
+struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
+			    struct plan *plans[], size_t *count)
+{
+	struct error *err = NULL, *unsafe = NULL;
+
+	ts->tracer = tracer;
+	ts->plan_options.find_breakpoints = tracer_breakpoints;
+	ts->plan_options.breakpoints_arg = tracer;
+	ts->plan_options.is_probed = tracer_is_probed;
+	for (size_t i = 0; i < *count && !err;) {
+		struct tracee *t = ts->scope == SCOPE_ALL ? NULL : ts->list.data[i];
+
+		err = attach_plan(ts, plans[i], t);
+		if (!err || err->code != ERROR_UNSAFE || !t) {
+			i++;
+			continue;
+		}
+		/* Print it later, when it is clear whether any process remains. */
+		tracees_say_left_out(unsafe);
+		unsafe = leave_out(ts, plans, count, i, take(err));
+	}
+	if (!err && unsafe && !*count)
+		return unsafe;
+	tracees_say_left_out(unsafe);
+	vec_foreach (t, &ts->list)
+		if (!err && !ts->options->kernel)
+			err = tracees_trace(ts, *t);
+	tracees_say_wide(ts);
+	tracees_say_unread(ts);
+	tracees_say_unchecked(ts);
+	return err;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include "tracees/tracees_private.h"
+#include "process/other_code.h"
+#include "util/cleanup.h"
+
+struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
+{
+	_cleanup_(families_deinit) struct families families = {0};
+	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
+	struct error *err = NULL;
+
+	if (!slots)
+		return error_no_memory();
+	for (size_t i = 0; i < ts->list.len; i++) {
+		const struct tracee *t = ts->list.data[i];
+		struct snapshot_process *process = snapshot_add_process(snap, t->pid);
+
+		if (!process)
+			return error_no_memory();
+		process->exited = t->exited;
+		slots[i] = t->is_traced ? t->slot : UINT32_MAX;
+	}
+	err = tracees_remove_orphans(ts);
+	if (!err)
+		err = tracees_choose_families(ts, &families);
+	if (!err)
+		err = tracer_snapshot(ts->tracer, slots, &families, snap);
+	if (!err)
+		err = tracees_recall(ts, &families);
+	snap->losses[LOSS_PROCESSES_DROPPED] += ts->unshown;
+	snap->losses[LOSS_PROCESSES_FULL] += ts->left_out;
+	snap->losses[LOSS_FILES_UNTRACED] += ts->untraced.count;
+	/* After the blocks, because a library that was loaded meanwhile may be on their
+	 * stacks. Reading the mappings of thousands of processes takes seconds, so with
+	 * many processes only those are read that the kernel reported as changed. */
+	for (size_t i = 0; i < ts->list.len && !err; i++) {
+		struct tracee *t = ts->list.data[i];
+
+		t->maps_changed |=
+			ts->list.len <= TRACEES_MANY || !ts->watch || t->has_loaded;
+		if (tracees_may_name(&families, t, i))
+			err = tracee_try_symbols(t, ts->options, ts->reading.reader);
+		if (!err)
+			err = tracees_refresh(ts, t);
+		if (!err)
+			err = tracee_describe(t, &snap->processes.data[i]);
+		t->reported = t->exited;
+		/* The kernel does not report when it unmaps files. */
+		t->wants_plan |= t->has_loaded && tracee_has_other_code(t);
+	}
+	/* After the loop, which may have counted some. */
+	snap->losses[LOSS_MAPPINGS_UNREAD] += ts->unread_maps;
+	snap->losses[LOSS_PROCESSES_UNCHECKED] +=
+		ts->others ? other_code_unread(ts->others) : 0;
+	return err;
+}
+
+struct error *tracees_reported(struct tracees *ts)
+{
+	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
+	size_t count = 0, kept = 0;
+	struct error *err = NULL;
+
+	if (!slots)
+		return error_no_memory();
+	vec_foreach (t, &ts->list)
+		if ((*t)->reported && !err)
+			err = tracees_pass_names(ts, *t);
+	for (size_t i = 0; i < ts->list.len; i++) {
+		struct tracee *t = ts->list.data[i];
+
+		if (!t->reported) {
+			ts->list.data[kept++] = t;
+			continue;
+		}
+		if (t->is_traced)
+			slots[count++] = t->slot;
+		tracee_destroy(t);
+	}
+	ts->list.len = kept;
+	return err || !count ? err : tracer_remove(ts->tracer, slots, count, NULL);
+}

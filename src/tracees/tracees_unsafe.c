@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Processes that return probes could kill. */
+#include <stdio.h>
+
+#include "tracees/tracees_private.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+
+struct error *tracees_name_unsafe(struct error *err, const struct tracee *t)
+{
+	_cleanup_(freep) char *command = escape_dup(t->command);
+
+	return error_prefix(err, "pid %d (%s) is not traced", t->pid,
+			    command ? command : "?");
+}
+
+void tracees_say_left_out(struct error *err)
+{
+	if (err)
+		fprintf(stderr, "memtrace: %s\n", err->message);
+	error_destroy(err);
+}
+
+bool tracees_drop_unsafe(struct tracees *ts, struct tracee *t)
+{
+	const char *refusal;
+
+	/* Probes that hit all processes that map a file cannot be removed from one of
+	 * them. */
+	if (ts->returns.is_wide || !t->is_traced ||
+	    !tracer_has_return_probes(ts->tracer, t->pid))
+		return false;
+	/* If no probes are inside functions, or for an event, a refused process is not
+	 * probed where others are, so check it alone. */
+	refusal = tracer_sees_results(ts->tracer) && !ts->plan_options.event
+			  ? return_probes_refuse_together(&ts->returns, t->pid)
+			  : return_probes_refuse(&ts->returns, t->pid);
+	if (!refusal)
+		return false;
+	tracer_detach_process(ts->tracer, t->pid);
+	tracees_note(ts, t,
+		     "has lost its probes, because return probes are not safe any more: "
+		     "%s; %s",
+		     refusal,
+		     ts->plan_options.event ? "the event is not counted there from now on"
+					    : "some allocations and frees were missed");
+	/* Let the next plan cover all files again. */
+	proc_maps_deinit(&t->planned);
+	return true;
+}

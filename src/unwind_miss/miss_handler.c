@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind_miss/miss_handler.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "unwind_miss/aliases.h"
+#include "unwind_miss/miss_tables.h"
+#include "bpf/mapped.h"
+#include "unwind_miss/miss_walk.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/cpu_allowance.h"
+#include "util/memory_limit.h"
+
+/* The thread's name in ps and top; at most 15 characters. */
+#define THREAD_NAME "memtrace-unwind"
+
+/*
+ * The share of processor time is averaged over a window. A program that starts or loads a
+ * library reaches thousands of new call sites at once, and may use the share of the whole
+ * window for them. A report may use REPORT_S seconds' share more, since the newest misses
+ * are still in the ring. The handler works in slices, and is charged every CHARGE_WALKS
+ * misses.
+ */
+#define WINDOW_S     20
+#define REPORT_S     4
+#define SLICE_NS     UINT64_C(10000000)
+#define CHARGE_WALKS 16
+
+/* How long unwind tables are built before the ring is checked again. */
+#define SWEEP_SLICE_NS UINT64_C(1000000)
+#define SWEEP_BUSY_NS  UINT64_C(25000000)
+
+/* How long the start of a run waits for unwind tables: enough for a program of 10 MB and
+ * its libraries. */
+#define SWEEP_FIRST_NS UINT64_C(20000000)
+
+/* How long the handler sleeps before it checks again whether it may work. */
+#define REST_MS 1000
+
+/* Misses in a batch; after each batch other threads get the lock. And the batches that
+ * handle everything so far: more than the ring holds. */
+#define BATCH_MAX        512
+#define CATCH_UP_BATCHES 128
+
+/* How long the miss handler waits for a wakeup: after misses; after none, while unwind
+ * tables wait for a larger allowance; and if it has nothing to do. A miss, a change of
+ * code and the end of the run wake it, so the last is only a precaution. */
+#define BUSY_MS      1
+#define ALLOWANCE_MS 100
+#define IDLE_MS      4000
+
+/* How long the miss handler leaves the lock to other threads that wait for it. */
+#define GIVE_WAY_TIMES 20
+#define GIVE_WAY_US    50
+
+/* Upper bound on the age of a miss that arrives after the ring was empty. */
+#define MEMORY_NS UINT64_C(2000000000)
+
+struct miss_handler {
+	struct miss_maps maps;
+	struct rule_table rules;
+	struct stack_store stacks;
+	struct abi_moves *moves;
+	size_t rules_bytes, index_bytes, moves_bytes;
+	struct ring_buffer *ring;
+	struct miss_processes processes;
+	struct miss_tables tables;
+	struct aliases aliases; /* protected by alias_lock */
+	struct miss_handler_counts counts;
+	uint64_t *hits; /* by stack, then those without a stack; NULL: not counted */
+	uint64_t handed_over; /* misses taken out of the ring */
+	struct stack_pages pages;
+	struct miss_walker walker;
+	unsigned batch;
+	struct cpu_allowance allowance;
+	struct cpu_meter *meter; /* of the thread that holds the lock */
+	uint64_t reserve_ns;     /* extra processor time of that thread, ns */
+	bool is_spent; /* the allowance and reserve_ns were used up when last charged */
+	bool ends_when_spent; /* then end the batch; false: stop unwinding, only store */
+	uint64_t swept_ns;    /* part of SWEEP_FIRST_NS that the start has used */
+	uint64_t pruned_ns;   /* last pruning, CLOCK_MONOTONIC ns */
+	pthread_mutex_t lock; /* protects the above, except `aliases` */
+	pthread_mutex_t alias_lock; /* held only briefly; taken last */
+	unsigned waiting;           /* threads that wait for `lock` */
+	pthread_t thread;
+	bool is_running;
+	int stop_fd;
+	int wake_fd; /* signals work that does not come from the ring */
+};
+
+DEFINE_CLEANUP(struct miss_handler *, miss_handler_destroy);
+
+/* --- the ring --------------------------------------------------------------------- */
+
+/* The processor time allowed in `seconds`, in ns. */
+static uint64_t share_ns(const struct miss_handler *l, unsigned seconds)
+{
+	return UINT64_C(10000000) * l->maps.cpu_percent * seconds;
+}
+
+static void charge(struct miss_handler *l)
+{
+	cpu_allowance_charge(&l->allowance, l->meter);
+	l->is_spent = cpu_allowance_is_spent(&l->allowance, l->reserve_ns);
+}
+
+static uint32_t hit_of(const struct miss_handler *l, uint32_t stack)
+{
+	return stack < l->maps.sizes->max_stacks ? stack : l->maps.sizes->max_stacks;
+}
+
+static int on_record(void *arg, void *data, size_t size)
+{
+	struct miss_handler *l = arg;
+	const struct stack_room *room;
+	const struct abi_miss *m = stack_pages_take(&l->pages, data, size, &room);
+	uint32_t stack = ABI_NO_STACK;
+	bool is_deep = false;
+
+	if (!m)
+		return 0;
+	l->handed_over++;
+	if (m->process < l->maps.sizes->process_slots) {
+		struct stored_stack stored;
+
+		if (l->is_spent)
+			miss_walk_cut(&l->walker, m, room, &stored);
+		else
+			miss_walk_end(&l->walker, m, room, &stored);
+		is_deep = stored.gap || stored.end == ABI_END_DEPTH;
+		stack = stack_store_number(&l->stacks, &stored);
+		/* A hit is counted here; no block will ask for its stack. */
+		if (l->hits && m->allocator == ABI_EVENT_STACKS) {
+			l->hits[hit_of(l, stack)]++;
+		} else {
+			pthread_mutex_lock(&l->alias_lock);
+			if (!aliases_put(&l->aliases, m->number, stack))
+				l->counts.stacks_refused++;
+			pthread_mutex_unlock(&l->alias_lock);
+		}
+	}
+	/* Charge now: unwinding a deep stack takes as long as many others. */
+	if (++l->batch % CHARGE_WALKS == 0 || is_deep)
+		charge(l);
+	return l->batch < BATCH_MAX && !(l->is_spent && l->ends_when_spent) ? 0 : -EAGAIN;
+}
+
+/* --- the thread ------------------------------------------------------------------- */
+
+/* Take the lock; for all threads except the miss handler's. */
+static void lock_soon(struct miss_handler *l)
+{
+	__atomic_add_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&l->lock);
+	__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
+}
+
+/* The result of handling a batch of misses. */
+struct batch {
+	unsigned walks;   /* misses taken out of the ring */
+	bool is_empty;    /* the ring has no more misses */
+	bool is_sweeping; /* and there are more unwind tables to build */
+	/* and there are, but what is left of the allowance is for misses */
+	bool is_waiting;
+	/* How long to leave misses in the ring, since the allowance is spent, in ns; 0:
+	 * it is not spent. */
+	uint64_t rest_ns;
+};
+
+/* Probes that find the ring full count the miss as lost or as over budget by this
+ * flag. */
+static void set_over_budget(struct miss_handler *l, uint64_t is_over)
+{
+	__atomic_store_n(&l->maps.control->misses_over_budget, is_over, __ATOMIC_SEQ_CST);
+}
+
+/* Build unwind tables for a moment, unless half of the allowance is used up: the rest is
+ * for misses. Returns true if there are more to build now. */
+static bool sweep(struct miss_handler *l, uint64_t slice_ns)
+{
+	bool is_more = false;
+
+	if (cpu_allowance_has_half(&l->allowance))
+		is_more =
+			unwind_tables_sweep(&l->tables.files, clock_now_ns() + slice_ns);
+	charge(l);
+	return is_more;
+}
+
+/* The caller holds the lock. */
+static struct batch take_batch(struct miss_handler *l, bool is_miss_handler,
+			       struct cpu_meter *meter)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct batch batch = {0};
+
+	l->batch = 0;
+	l->ends_when_spent = is_miss_handler;
+	l->reserve_ns = is_miss_handler ? 0 : share_ns(l, REPORT_S);
+	l->meter = meter;
+	charge(l);
+	if (is_miss_handler && l->is_spent)
+		return (struct batch){
+			.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS)};
+	miss_code_catch_up(&l->processes.code);
+	miss_processes_look_at_parents(&l->processes);
+	/* Build a newly mapped library's table at once: it is initialized right after it
+	 * is mapped. Most libraries are small. */
+	if (miss_tables_show_mapped(&l->tables))
+		(void)sweep(l, SWEEP_SLICE_NS);
+	batch.is_empty = ring_buffer__consume(l->ring) >= 0;
+	batch.walks = l->batch;
+	if (rule_table_is_crowded(&l->rules))
+		miss_processes_evict(&l->processes);
+	if (batch.is_empty && now_ns - l->pruned_ns > 2 * MEMORY_NS) {
+		miss_code_prune(&l->processes.code, now_ns - MEMORY_NS);
+		l->pruned_ns = now_ns;
+	}
+	charge(l);
+	/* If misses come faster than they are handled, build the tables that they
+	 * lack. */
+	batch.is_sweeping = is_miss_handler &&
+			    sweep(l, batch.is_empty ? SWEEP_SLICE_NS : SWEEP_BUSY_NS) &&
+			    batch.is_empty;
+	batch.is_waiting = is_miss_handler && !batch.is_sweeping && batch.is_empty &&
+			   unwind_tables_has_more(&l->tables.files);
+	batch.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS);
+	return batch;
+}
+
+/* Handle the misses in the ring. `own` is the meter of the miss handler's thread, which
+ * is also charged for waking up; NULL in other threads. */
+static struct batch consume(struct miss_handler *l, struct cpu_meter *own)
+{
+	struct cpu_meter meter;
+	struct batch batch;
+
+	if (own) {
+		pthread_mutex_lock(&l->lock);
+	} else {
+		lock_soon(l);
+		cpu_meter_begin(&meter);
+	}
+	batch = take_batch(l, own, own ? own : &meter);
+	if (batch.rest_ns)
+		set_over_budget(l, 1);
+	else if (batch.is_empty)
+		set_over_budget(l, 0);
+	pthread_mutex_unlock(&l->lock);
+	return batch;
+}
+
+/* Wait until there may be misses to handle, or the thread must stop. */
+static void await_walks(struct miss_handler *l, const struct batch *last)
+{
+	struct pollfd stop = {.fd = l->stop_fd, .events = POLLIN};
+	struct epoll_event event;
+
+	/* The ring's events are edge-triggered, and the last batch may have left misses.
+	 * New call sites come in bursts, and the kernel may signal the next one only at
+	 * its next tick. */
+	if (last->rest_ns)
+		poll(&stop, 1,
+		     last->rest_ns / 1000000 < REST_MS
+			     ? (int)(last->rest_ns / 1000000) + 1
+			     : REST_MS);
+	else
+		epoll_wait(ring_buffer__epoll_fd(l->ring), &event, 1,
+			   !last->is_empty || last->is_sweeping ? 0
+			   : last->walks                        ? BUSY_MS
+			   : last->is_waiting                   ? ALLOWANCE_MS
+								: IDLE_MS);
+}
+
+static void *run(void *arg)
+{
+	struct miss_handler *l = arg;
+	struct batch batch = {.is_empty = true};
+	struct cpu_meter meter;
+	uint64_t stop;
+
+	cpu_meter_begin(&meter);
+	pthread_setname_np(pthread_self(), THREAD_NAME);
+	while (read(l->stop_fd, &stop, sizeof(stop)) < 0) {
+		await_walks(l, &batch);
+		(void)!read(l->wake_fd, &stop, sizeof(stop));
+		batch = consume(l, &meter);
+		/* Otherwise they would wait for as long as misses come. */
+		for (int i = 0;
+		     i < GIVE_WAY_TIMES && __atomic_load_n(&l->waiting, __ATOMIC_SEQ_CST);
+		     i++)
+			usleep(GIVE_WAY_US);
+	}
+	return NULL;
+}
+
+static struct error *map_table(int fd, size_t bytes, size_t *bytes_ret, void **ret)
+{
+	*bytes_ret = bytes;
+	*ret = mapped_open(fd, bytes);
+	return *ret ? NULL
+		    : error_errno(ERROR_IO, errno, "cannot map a table of the unwinder");
+}
+
+static struct error *start_thread(struct miss_handler *l)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	l->ring = ring_buffer__new(l->maps.misses, on_record, l, NULL);
+	if (!l->ring || l->stop_fd < 0 || l->wake_fd < 0 ||
+	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->wake_fd,
+		      &event) ||
+	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->stop_fd,
+		      &event) ||
+	    (l->processes.code.watch &&
+	     epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD,
+		       watch_fd(l->processes.code.watch), &event)))
+		return error_errno(ERROR_IO, errno, "cannot open the unwinder's ring");
+
+	int err = pthread_create(&l->thread, NULL, run, l);
+
+	if (err)
+		return error_create(ERROR_IO, "cannot start the unwinder's thread: %s%s",
+				    strerror(err), memory_limit_hint());
+	l->is_running = true;
+	return NULL;
+}
+
+struct error *miss_handler_create(const struct miss_maps *maps, struct miss_handler **ret)
+{
+	_cleanup_(miss_handler_destroyp) struct miss_handler *l = calloc(1, sizeof(*l));
+	void *rules, *index = NULL, *moves;
+	struct error *err;
+
+	if (!l)
+		return error_no_memory();
+	l->maps = *maps;
+	l->stop_fd = l->wake_fd = -1;
+	l->allowance = (struct cpu_allowance){.percent = maps->cpu_percent,
+					      .burst_ns = share_ns(l, WINDOW_S)};
+	l->walker.maps = &l->maps;
+	l->walker.rules = &l->rules;
+	l->walker.tables = &l->tables;
+	l->walker.processes = &l->processes;
+	l->walker.counts = &l->counts;
+	l->walker.max_depth = maps->sizes->stack_depth;
+	if (maps->counts_hits)
+		l->hits = calloc((size_t)maps->sizes->max_stacks + 1, sizeof(*l->hits));
+	if (maps->counts_hits && !l->hits)
+		return error_no_memory();
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_mutex_init(&l->alias_lock, NULL);
+	err = stack_pages_init(&l->pages, maps->sizes->cpu_slots);
+	if (err)
+		return err;
+	err = map_table(maps->rules,
+			(size_t)maps->sizes->rule_buckets *
+				sizeof(struct abi_rule_bucket),
+			&l->rules_bytes, &rules);
+	if (err)
+		return err;
+	l->rules.buckets = rules;
+	l->rules.bucket_count = maps->sizes->rule_buckets;
+	l->rules.spill_fd = maps->rule_spill;
+	l->rules.control = maps->control;
+	if (maps->stack_index >= 0)
+		err = map_table(maps->stack_index,
+				(size_t)maps->sizes->stack_buckets *
+					sizeof(struct abi_stack_bucket),
+				&l->index_bytes, &index);
+	if (err)
+		return err;
+	l->stacks.index = index;
+	l->stacks.numbers_fd = maps->stack_numbers;
+	l->stacks.claims_fd = maps->stack_claims;
+	l->stacks.sizes = maps->sizes;
+	l->stacks.control = maps->control;
+	/* 24 KiB per window. */
+	record_windows_init(&l->stacks.records, maps->stacks,
+			    sizeof(struct abi_stack_head), maps->sizes->max_stacks, 1024);
+	stack_pcs_init(&l->stacks.pcs, maps->stack_pcs, maps->sizes);
+	err = map_table(maps->moves,
+			(size_t)maps->sizes->process_slots * sizeof(struct abi_moves),
+			&l->moves_bytes, &moves);
+	if (err)
+		return err;
+	l->moves = moves;
+	err = miss_processes_init(&l->processes, &l->maps, &l->rules, &l->tables,
+				  l->moves);
+	if (!err)
+		err = miss_tables_init(&l->tables, maps, &l->processes);
+	if (!err)
+		err = start_thread(l);
+	if (!err)
+		*ret = take(l);
+	return err;
+}
+
+void miss_handler_destroy(struct miss_handler *l)
+{
+	const uint64_t one = 1;
+
+	if (!l)
+		return;
+	if (l->is_running && write(l->stop_fd, &one, sizeof(one)) == sizeof(one))
+		pthread_join(l->thread, NULL);
+	if (l->stop_fd >= 0)
+		close(l->stop_fd);
+	if (l->wake_fd >= 0)
+		close(l->wake_fd);
+	ring_buffer__free(l->ring);
+	record_windows_deinit(&l->stacks.records);
+	stack_pcs_deinit(&l->stacks.pcs);
+	miss_processes_deinit(&l->processes);
+	miss_tables_deinit(&l->tables);
+	mapped_close(l->moves, l->moves_bytes);
+	mapped_close(l->rules.buckets, l->rules_bytes);
+	mapped_close(l->stacks.index, l->index_bytes);
+	rule_table_deinit(&l->rules);
+	aliases_deinit(&l->aliases);
+	stack_pages_deinit(&l->pages);
+	free(l->hits);
+	pthread_mutex_destroy(&l->lock);
+	pthread_mutex_destroy(&l->alias_lock);
+	free(l);
+}
+
+/* --- for others ------------------------------------------------------------------- */
+
+/* Build unwind tables before counting begins, so that the first stacks find them. */
+static void sweep_first(struct miss_handler *l)
+{
+	uint64_t begun_ns = clock_now_ns();
+
+	if (l->swept_ns >= SWEEP_FIRST_NS)
+		return;
+	(void)unwind_tables_sweep(&l->tables.files,
+				  begun_ns + SWEEP_FIRST_NS - l->swept_ns);
+	l->swept_ns += clock_now_ns() - begun_ns;
+}
+
+void miss_handler_prepare(struct miss_handler *l, uint32_t slot)
+{
+	const uint64_t one = 1;
+
+	/* Once counting has begun, the miss handler must not wait for this thread, and it
+	 * receives the kernel's reports itself. */
+	if (__atomic_load_n(&l->maps.control->enabled, __ATOMIC_SEQ_CST))
+		return;
+	lock_soon(l);
+
+	struct process_code *code = miss_processes_get(&l->processes, slot);
+
+	if (code)
+		miss_tables_show(&l->tables, slot, code);
+	sweep_first(l);
+	pthread_mutex_unlock(&l->lock);
+	/* Wake the miss handler to build the rest of the tables. */
+	(void)!write(l->wake_fd, &one, sizeof(one));
+}
+
+void miss_handler_catch_up(struct miss_handler *l)
+{
+	struct batch batch = {.is_empty = false};
+
+	/* Bounded, in case misses come faster than they are handled. */
+	for (int i = 0; i < CATCH_UP_BATCHES && !batch.is_empty; i++)
+		batch = consume(l, NULL);
+}
+
+void miss_handler_look_over(struct miss_handler *l)
+{
+	lock_soon(l);
+	miss_processes_look_over(&l->processes);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void miss_handler_remove(struct miss_handler *l, uint32_t slot)
+{
+	/* The ring may still have misses of it: with many processes, more than one batch.
+	 * They must be handled before the slot gets another process with other code. */
+	miss_handler_catch_up(l);
+	lock_soon(l);
+	miss_processes_remove(&l->processes, slot);
+	pthread_mutex_unlock(&l->lock);
+}
+
+uint32_t miss_handler_stack(struct miss_handler *l, uint32_t stack)
+{
+	uint32_t found;
+
+	if (stack == ABI_NO_STACK || !(stack & ABI_MISS_STACK_BIT))
+		return stack;
+	pthread_mutex_lock(&l->alias_lock);
+	found = aliases_get(&l->aliases, stack & ~ABI_MISS_STACK_BIT);
+	pthread_mutex_unlock(&l->alias_lock);
+	return found;
+}
+
+void miss_handler_add_hits(struct miss_handler *l, uint64_t hits[], size_t len)
+{
+	const struct abi_control *control = l->maps.control;
+
+	lock_soon(l);
+	for (size_t i = 0; l->hits && i < len; i++)
+		hits[i] += l->hits[i];
+
+	/* Read the lost ones first: each has been counted in `misses` already. */
+	uint64_t lost = __atomic_load_n(&control->misses_lost, __ATOMIC_SEQ_CST);
+
+	hits[len - 1] += __atomic_load_n(&control->misses, __ATOMIC_SEQ_CST) - lost -
+			 l->handed_over;
+	pthread_mutex_unlock(&l->lock);
+}
+
+bool miss_handler_has_many_stacks(struct miss_handler *l)
+{
+	bool are_many;
+
+	pthread_mutex_lock(&l->alias_lock);
+	are_many = aliases_are_many(&l->aliases);
+	pthread_mutex_unlock(&l->alias_lock);
+	return are_many;
+}
+
+void miss_handler_sweep(struct miss_handler *l)
+{
+	pthread_mutex_lock(&l->alias_lock);
+	aliases_sweep(&l->aliases);
+	pthread_mutex_unlock(&l->alias_lock);
+}
+
+void miss_handler_count(struct miss_handler *l, struct miss_handler_counts *ret)
+{
+	lock_soon(l);
+	*ret = l->counts;
+	ret->rules = l->rules.count;
+	ret->table_bytes = unwind_tables_size_bytes(&l->tables.files);
+	ret->rules_refused = l->rules.refused;
+	ret->stacks_refused += l->stacks.refused;
+	ret->lost += l->processes.doubtful;
+	pthread_mutex_unlock(&l->lock);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The miss handler: a thread that finishes the walks that the probes had to stop for lack
+ * of an unwind rule. It unwinds the copy of the stack that comes with each miss, and
+ * gives the missing rules to the probes. It sleeps while the ring is empty. */
+#ifndef UNWIND_MISS_MISS_HANDLER_H
+#define UNWIND_MISS_MISS_HANDLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compile/source.h"
+#include "util/error.h"
+
+struct abi_control;
+struct abi_process;
+struct fence;
+struct miss_handler;
+
+/* What the miss handler works on. The mapped records, the sizes and the descriptors of
+ * the maps are borrowed. */
+struct miss_maps {
+	struct abi_control *control;
+	struct abi_process *processes;
+	const struct source_sizes *sizes;
+	bool no_frame_pointers; /* end a walk at a frame without unwind information */
+	/* store pc + 1 for a pc that is not a return address, as WALK_EXACT of the probes
+	 * does */
+	bool marks_interrupted;
+	enum trace_scope scope;
+	bool counts_hits; /* each miss is a hit of an event */
+	/* Share of one processor for the miss handler: 1..100 percent, averaged over
+	 * 20 s. */
+	unsigned cpu_percent;
+	int misses, rules, rule_spill, stacks, stack_pcs, moves;
+	int layouts, unwind_pages,
+		unwind_rules;            /* -1: the probes have no unwind tables */
+	const struct fence *fence;       /* borrowed */
+	int strangers;                   /* -1: not system-wide */
+	int stack_index;                 /* -1: use the two maps below instead */
+	int stack_numbers, stack_claims; /* of drain/stack_store.h */
+};
+
+struct error *miss_handler_create(const struct miss_maps *maps, struct miss_handler **ret)
+	__attribute__((warn_unused_result));
+void miss_handler_destroy(struct miss_handler *handler);
+
+/* Read the unwind information of a process, if counting has not begun. Otherwise, and if
+ * this fails, that happens at the process's first miss. The miss handler itself follows
+ * later mappings, forks and execs of the process. */
+void miss_handler_prepare(struct miss_handler *handler, uint32_t slot);
+
+/* The slot's process has ended: drop everything that was learned about it. */
+void miss_handler_remove(struct miss_handler *handler, uint32_t slot);
+
+/* Handle all misses so far. */
+void miss_handler_catch_up(struct miss_handler *handler);
+
+/* Check some processes, others in each call, for code that was replaced without any
+ * report. Rules for replaced code are removed, and the replacement is counted. */
+void miss_handler_look_over(struct miss_handler *handler);
+
+/* The number of a stack: `stack` itself, or for the number of a miss the stack that was
+ * found. Returns ABI_NO_STACK if that stack was not stored. */
+uint32_t miss_handler_stack(struct miss_handler *handler, uint32_t stack);
+
+/* With counts_hits: for each miss so far, add a hit to `hits` at its stack. Hits without
+ * a stack go to the last element: their stack was not stored, or they are still in the
+ * ring. `len` is sizes.max_stacks + 1. */
+void miss_handler_add_hits(struct miss_handler *handler, uint64_t hits[], size_t len);
+
+/* Are enough numbers of misses kept that miss_handler_sweep() is due? */
+bool miss_handler_has_many_stacks(struct miss_handler *handler);
+
+/* Drop numbers of misses that are out of use. Every number in use must have been passed
+ * to miss_handler_stack() since the last sweep. */
+void miss_handler_sweep(struct miss_handler *handler);
+
+struct miss_handler_counts {
+	uint64_t walks;         /* misses that were unwound */
+	uint64_t slow;          /* of these, with a frame that fits no rule */
+	uint64_t rules;         /* rules that the probes currently have */
+	uint64_t table_bytes;   /* kernel memory of whole files' rules, bytes */
+	uint64_t rules_refused; /* rules that did not fit, counted each time */
+	uint64_t stacks_refused;
+	uint64_t unreadable, truncated; /* misses that ended this way */
+	uint64_t lost;        /* ended in unknown code, or used rules of replaced code */
+	uint64_t over_budget; /* not unwound, since cpu_percent was used up */
+};
+void miss_handler_count(struct miss_handler *handler, struct miss_handler_counts *ret);
+
+#endif

@@ -1,0 +1,769 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The allocators that are found in real processes and in generated files. */
+#include "check.h"
+#include "decoy.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocator/allocator.h"
+#include "util/cleanup.h"
+#include "unit/process/child.h"
+#include "unit/elf/elf_builder.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+DEFINE_CLEANUP(struct proc *, proc_close);
+
+static const struct built_symbol malloc_and_free[] = {
+	{"malloc", STB_GLOBAL, STT_FUNC, 1, 0x200, false},
+	{"free", STB_GLOBAL, STT_FUNC, 1, 0x210, false},
+};
+
+static struct error *find_with(const struct child *child,
+			       const struct allocator_options *options,
+			       struct allocators *ret)
+{
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	struct proc_maps maps;
+
+	REQUIRE(!proc_open(child->pid, &proc));
+	REQUIRE(!proc_read_maps(proc, &maps));
+
+	struct error *err = allocators_find(proc, &maps, options, ret);
+
+	proc_maps_deinit(&maps);
+	return err;
+}
+
+static struct error *find(const struct child *child, const char *library,
+			  struct allocators *ret)
+{
+	const struct allocator_options options = {.library = library};
+
+	return find_with(child, &options, ret);
+}
+
+static const char *base_of(const char *path)
+{
+	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+}
+
+/* The first address of the file, from another reader of /proc/PID/maps. */
+static uint64_t first_address(const struct child *child, const char *path)
+{
+	char line[8192], name[64];
+	uint64_t start = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", child->pid);
+
+	FILE *f = fopen(name, "re");
+
+	REQUIRE(f);
+	while (!start && fgets(line, sizeof(line), f))
+		if (strstr(line, path))
+			start = strtoull(line, NULL, 16);
+	fclose(f);
+	return start;
+}
+
+static void check_function(const struct alloc_function *f)
+{
+	bool frees = f->effect == EFFECT_FREE;
+	bool takes = frees || f->effect == EFFECT_REALLOC || f->effect == EFFECT_UNMAP ||
+		     f->effect == EFFECT_REMAP || f->effect == EFFECT_RESIZE;
+
+	CHECK_INT(f->old_arg != ARG_NONE, takes);
+	CHECK_INT(f->size_arg == ARG_NONE, frees);
+	CHECK_INT(f->out_arg != ARG_NONE, f->effect == EFFECT_ALLOC_OUT);
+	CHECK_INT(f->mapping, f->effect >= EFFECT_MAP && f->effect <= EFFECT_REMAP);
+	/* At most as many arguments as the probes can read. */
+	CHECK(f->size_arg < 4 || f->size_arg == ARG_NONE);
+	CHECK(f->count_arg < 4 || f->count_arg == ARG_NONE);
+	/* One argument with two roles would be an error in the table. */
+	CHECK(f->size_arg != f->count_arg || frees);
+	CHECK(f->size_arg != f->old_arg);
+}
+
+static void function_table(void)
+{
+	const char *names[512];
+	size_t count = 0;
+
+	for (size_t i = 0; i < ALLOC_FAMILY_COUNT; i++) {
+		const struct alloc_family *family = &alloc_families[i];
+		bool allocates = false, frees = false;
+
+		for (const struct alloc_function *f = family->functions; f->name; f++) {
+			check_function(f);
+			CHECK(!strncmp(f->name, family->prefix, strlen(family->prefix)));
+			for (size_t n = 0; n < count; n++)
+				CHECK(strcmp(f->name, names[n]));
+			REQUIRE(count < COUNT(names));
+			names[count++] = f->name;
+			allocates = allocates || alloc_function_allocates(f);
+			frees = frees || f->effect == EFFECT_FREE;
+		}
+		CHECK(allocates && frees);
+	}
+	CHECK(count > 150);
+}
+
+static void libc_of_a_program(void)
+{
+	struct child child = child_cat("/bin/cat");
+	struct allocators found = {0};
+	char dir[64], link[96];
+
+	REQUIRE(!find(&child, NULL, &found));
+	REQUIRE(found.list.len == 1);
+
+	const struct allocator *libc = &found.list.data[0];
+
+	if (strcmp(base_of(libc->module_path), "libc.so.6"))
+		printf("     libc is %s\n", libc->module_path);
+	else
+		CHECK_STR(libc->label, "glibc");
+	CHECK(libc->module_path[0] == '/');
+	CHECK_STR(target_file_name(libc->file), libc->module_path);
+	CHECK_INT(libc->module_start, first_address(&child, libc->module_path));
+	CHECK(libc->module_start != 0);
+	CHECK(!libc->debug_path);
+
+	/* The same file by all names that a user may know. */
+	snprintf(dir, sizeof(dir), "%s", child_tmpdir());
+	snprintf(link, sizeof(link), "%s/link", dir);
+	REQUIRE(symlink(libc->module_path, link) == 0);
+
+	const char *const names[] = {libc->module_path, base_of(libc->module_path), link};
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		struct allocators again = {0};
+
+		REQUIRE(!find(&child, names[i], &again));
+		REQUIRE(again.list.len == 1);
+		CHECK_STR(again.list.data[0].module_path, libc->module_path);
+		CHECK_INT(again.list.data[0].module_start, libc->module_start);
+		allocators_deinit(&again);
+	}
+	unlink(link);
+	rmdir(dir);
+
+	/* If the file is not mapped, the message names it and a similar one. */
+	static const char *const absent[] = {"/nowhere/libjemalloc.so.2",
+					     "libjemalloc.so.2", "/etc/passwd", "cat.so",
+					     ""};
+
+	for (size_t i = 0; i < COUNT(absent); i++) {
+		struct allocators none = {0};
+		_cleanup_(error_destroyp) struct error *err =
+			find(&child, absent[i], &none);
+
+		REQUIRE(err);
+		CHECK_INT(err->code, ERROR_NOT_FOUND);
+		CHECK_CONTAINS(err->message, "does not map");
+		CHECK_CONTAINS(err->message, absent[i]);
+		CHECK_CONTAINS(err->message, "--lib");
+		CHECK_CONTAINS(err->message, libc->module_path);
+	}
+	allocators_deinit(&found);
+	CHECK(!found.list.data && !found.list.len);
+	child_end(&child);
+}
+
+/* Starts a generated program `name` with these symbols and looks for its allocators. */
+static struct error *find_in_program(const char *name, const struct built_symbol *symbols,
+				     size_t count,
+				     const struct allocator_options *options,
+				     struct allocators *ret)
+{
+	const char *dir = child_tmpdir();
+	struct child child;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	built_file(path, symbols, count);
+	REQUIRE(child_exec(path, &child));
+
+	struct error *err = find_with(&child, options, ret);
+
+	for (size_t i = 0; !err && i < ret->list.len; i++) {
+		CHECK_STR(ret->list.data[i].module_path, path);
+		CHECK_INT(ret->list.data[i].module_start, BUILT_BASE);
+		CHECK_STR(ret->list.data[i].build_id, BUILT_BUILD_ID);
+	}
+	if (err) {
+		CHECK_INT(err->code, ERROR_NOT_FOUND);
+		CHECK_CONTAINS(err->message, "no allocator found");
+		CHECK_CONTAINS(err->message, path);
+		CHECK_CONTAINS(err->message, "--lib PATH");
+	}
+	child_end(&child);
+	unlink(path);
+	rmdir(dir);
+	return err;
+}
+
+/* The labels of the found allocators with their numbers of functions: "glibc 2, jemalloc
+ * 3"; "" if none was found. Borrowed until the next call. */
+static const char *labels_with(const char *name, const struct built_symbol *symbols,
+			       size_t count, const struct allocator_options *options)
+{
+	static char text[512];
+	struct allocators found = {0};
+
+	text[0] = '\0';
+	error_destroy(find_in_program(name, symbols, count, options, &found));
+	vec_foreach (a, &found.list)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %zu",
+			 text[0] ? ", " : "", a->label, a->functions.len);
+	allocators_deinit(&found);
+	return text;
+}
+
+static const char *labels(const char *name, const struct built_symbol *symbols,
+			  size_t count)
+{
+	const struct allocator_options options = {0};
+
+	return labels_with(name, symbols, count, &options);
+}
+
+#define SYMBOL(name, offset)                                                             \
+	{                                                                                \
+		name, STB_GLOBAL, STT_FUNC, 1, offset, false                             \
+	}
+
+static void programs_with_a_malloc(void)
+{
+	static const struct built_symbol in_symtab[] = {
+		{"malloc", STB_WEAK, STT_FUNC, 0, 0x200, true},
+		{"free", STB_GLOBAL, STT_FUNC, 0, 0x210, true},
+	};
+	static const struct built_symbol private[] = {
+		{"malloc", STB_LOCAL, STT_FUNC, 0, 0x200, true},
+		{"free", STB_LOCAL, STT_FUNC, 0, 0x210, true},
+	};
+	static const struct built_symbol imported[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0),
+	};
+	static const struct built_symbol no_free[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("calloc", 0x210),
+		SYMBOL("realloc", 0x220),
+	};
+
+	CHECK_STR(labels("dynamic", malloc_and_free, 2), "executable 2");
+	CHECK_STR(labels("static", in_symtab, 2), "executable 2");
+	CHECK_STR(labels("half", malloc_and_free, 1), "");
+	CHECK_STR(labels("no-free", no_free, 3), "");
+	CHECK_STR(labels("imports-free", imported, 2), "");
+	CHECK_STR(labels("private", private, 2), "");
+	CHECK_STR(labels("none", NULL, 0), "");
+	/* The malloc of an old dynamic linker is not the program's. */
+	CHECK_STR(labels("ld-linux-x86-64.so.2", malloc_and_free, 2), "");
+	CHECK_STR(labels("ld-2.28.so", malloc_and_free, 2), "");
+}
+
+#define LOCAL(name, offset)                                                              \
+	{                                                                                \
+		name, STB_LOCAL, STT_FUNC, 0, offset, true                               \
+	}
+#define IMPORT(name)                                                                     \
+	{                                                                                \
+		name, STB_GLOBAL, STT_FUNC, 0, 0, false                                  \
+	}
+
+/* The address of a function of the only allocator; 0: not found. */
+static uint64_t address_in(const struct allocators *found, const char *name)
+{
+	REQUIRE(found->list.len == 1);
+	vec_foreach (f, &found->list.data[0].functions)
+		if (!strcmp(f->function->name, name))
+			return f->symbol.address;
+	return 0;
+}
+
+/* In a static PIE ld makes hidden symbols local. */
+static void hidden_functions(void)
+{
+	static const struct built_symbol hidden_malloc[] = {
+		LOCAL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("calloc", 0x220),
+		LOCAL("mallocx", 0x230),
+	};
+	static const struct built_symbol hidden_pair[] = {
+		LOCAL("malloc", 0x200),
+		LOCAL("free", 0x210),
+		SYMBOL("realloc", 0x220),
+	};
+	/* Static functions of a program that imports malloc from a library. */
+	static const struct built_symbol own_free[] = {
+		IMPORT("malloc"),
+		LOCAL("free", 0x210),
+		SYMBOL("reallocarray", 0x220),
+	};
+	static const struct built_symbol own_both[] = {
+		IMPORT("calloc"),
+		LOCAL("malloc", 0x200),
+		LOCAL("free", 0x210),
+		SYMBOL("valloc", 0x220),
+	};
+
+	CHECK_STR(labels("a", hidden_malloc, COUNT(hidden_malloc)), "jemalloc 4");
+	CHECK_STR(labels("a", hidden_pair, COUNT(hidden_pair)), "executable 3");
+	CHECK_STR(labels("a", own_free, COUNT(own_free)), "");
+	CHECK_STR(labels("a", own_both, COUNT(own_both)), "");
+}
+
+/* There is also a static function with the same name. */
+static void one_hidden_of_several(void)
+{
+	static const struct built_symbol symbols[] = {
+		LOCAL("malloc", 0x230),        LOCAL("malloc", 0x200),
+		SYMBOL("free", 0x210),         SYMBOL("calloc", 0x220),
+		LOCAL("__libc_malloc", 0x200),
+	};
+	const struct allocator_options options = {0};
+	struct allocators found = {0}, unsure = {0}, same = {0};
+
+	REQUIRE(!find_in_program("a", symbols, COUNT(symbols), &options, &found));
+	CHECK_INT(address_in(&found, "malloc"), BUILT_BASE + 0x200);
+	CHECK_INT(found.list.data[0].functions.len, 3);
+	CHECK_INT(found.list.data[0].hidden.len, 0);
+	allocators_deinit(&found);
+
+	/* It is ambiguous which one it is. */
+	REQUIRE(!find_in_program("a", symbols, COUNT(symbols) - 1, &options, &unsure));
+	CHECK_INT(address_in(&unsure, "malloc"), 0);
+	REQUIRE(unsure.list.data[0].hidden.len == 1);
+	CHECK_STR(unsure.list.data[0].hidden.data[0]->name, "malloc");
+	allocators_deinit(&unsure);
+
+	/* A function that does not exist is not hidden. */
+	REQUIRE(!find_in_program("a", symbols + 2, 2, &options, &same));
+	CHECK_INT(same.list.data[0].hidden.len, 0);
+	CHECK(same.list.data[0].missing.len > 0);
+	allocators_deinit(&same);
+}
+
+/* Symbols that no other file can see count if the user names the file. */
+static void hidden_in_a_named_file(void)
+{
+	static const struct built_symbol symbols[] = {
+		LOCAL("malloc", 0x200),
+		LOCAL("free", 0x210),
+		IMPORT("free"),
+	};
+	const struct allocator_options named = {.library = "a"};
+
+	CHECK_STR(labels("a", symbols, 2), "");
+	CHECK_STR(labels_with("a", symbols, 2, &named), "executable 2");
+
+	const char *dir = child_tmpdir();
+	struct allocators none = {0};
+	struct child child;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/a", dir);
+	built_file(path, symbols, 3);
+	REQUIRE(child_exec(path, &child));
+
+	_cleanup_(error_destroyp) struct error *err = find_with(&child, &named, &none);
+
+	REQUIRE(err);
+	CHECK_CONTAINS(err->message, "does not define malloc and free");
+	child_end(&child);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* The message about a program with only malloc or only free. */
+static void half_of_an_allocator(void)
+{
+	static const struct built_symbol no_free[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("calloc", 0x210),
+		SYMBOL("mmap", 0x220),
+	};
+	static const struct built_symbol no_malloc[] = {SYMBOL("free", 0x200)};
+	const struct allocator_options options = {0};
+	struct allocators none = {0};
+	_cleanup_(error_destroyp) struct error *frees_not =
+		find_in_program("a", no_free, COUNT(no_free), &options, &none);
+	_cleanup_(error_destroyp) struct error *makes_none =
+		find_in_program("a", no_malloc, COUNT(no_malloc), &options, &none);
+	_cleanup_(error_destroyp) struct error *nothing =
+		find_in_program("a", NULL, 0, &options, &none);
+
+	REQUIRE(frees_not && makes_none && nothing);
+	CHECK_CONTAINS(frees_not->message, "/a has malloc, calloc and no free: ");
+	CHECK_CONTAINS(makes_none->message, "/a has free and no function that allocates");
+	CHECK_CONTAINS(nothing->message, "searched /");
+	CHECK_CONTAINS(frees_not->message, "--growth");
+	CHECK_CONTAINS(nothing->message, "--growth");
+}
+
+static void whose_malloc_it_is(void)
+{
+	static const struct built_symbol glibc[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("gnu_get_libc_version", 0x220),
+		SYMBOL("mmap", 0x230),
+	};
+	static const struct built_symbol musl[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		{"__libc_malloc_impl", STB_LOCAL, STT_FUNC, 0, 0x220, true},
+	};
+	static const struct built_symbol jemalloc[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("mallocx", 0x220),
+		SYMBOL("dallocx", 0x230),
+		SYMBOL("_Znwm", 0x240),
+		SYMBOL("_ZdlPv", 0x250),
+		SYMBOL("_ZSt15get_new_handlerv", 0x260),
+	};
+	static const struct built_symbol tcmalloc[] = {
+		SYMBOL("malloc", 0x200),    SYMBOL("free", 0x210),
+		SYMBOL("tc_malloc", 0x200), SYMBOL("tc_free", 0x210),
+		SYMBOL("_Znwm", 0x220),     SYMBOL("_ZdlPv", 0x210),
+	};
+	static const struct built_symbol mimalloc[] = {
+		SYMBOL("malloc", 0x200),         SYMBOL("free", 0x210),
+		SYMBOL("mi_free", 0x210),        SYMBOL("mi_malloc", 0x200),
+		SYMBOL("mi_heap_malloc", 0x220),
+	};
+	static const struct built_symbol beside[] = {
+		SYMBOL("malloc", 0x200),    SYMBOL("free", 0x210),
+		SYMBOL("mi_malloc", 0x220), SYMBOL("mi_free", 0x230),
+		SYMBOL("_Znwm", 0x240),     SYMBOL("_ZdlPv", 0x250),
+	};
+
+	CHECK_STR(labels("a", glibc, COUNT(glibc)), "glibc 3");
+	CHECK_STR(labels("a", musl, COUNT(musl)), "musl 2");
+	CHECK_STR(labels("ld-musl-x86_64.so.1", malloc_and_free, 2), "musl 2");
+	/* Their operators new and delete do not call malloc, so they belong to the
+	 * allocator. */
+	CHECK_STR(labels("a", jemalloc, COUNT(jemalloc)), "jemalloc 6");
+	CHECK_STR(labels("a", tcmalloc, COUNT(tcmalloc)), "tcmalloc 6");
+	CHECK_STR(labels("a", mimalloc, COUNT(mimalloc)), "mimalloc 5");
+	CHECK_STR(labels("a", beside, COUNT(beside)), "executable 2, mimalloc 4");
+}
+
+static void prefixed_jemalloc(void)
+{
+	static const struct built_symbol symbols[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("je_malloc", 0x220),
+		SYMBOL("je_free", 0x230),
+		SYMBOL("je_xallocx", 0x240),
+		/* Symbols that the linker or a Rust library made local. */
+		{"_rjem_mallocx", STB_LOCAL, STT_FUNC, 0, 0x250, true},
+		{"_rjem_sdallocx", STB_LOCAL, STT_FUNC, 0, 0x260, true},
+		/* There is no function that frees. */
+		SYMBOL("je_arrow_malloc", 0x270),
+	};
+	static const struct built_symbol other[] = {
+		SYMBOL("malloc", 0x200),     SYMBOL("free", 0x210),
+		SYMBOL("my_malloc", 0x220),  SYMBOL("my_free", 0x230),
+		SYMBOL("my_dallocx", 0x240), SYMBOL("mmap", 0x250),
+		SYMBOL("my_mmap", 0x260),
+	};
+	const struct allocator_options prefix = {.symbols_prefix = "my_"};
+	const struct allocator_options mappings = {.symbols_prefix = "my_",
+						   .mappings = true};
+	const struct allocator_options absent = {.symbols_prefix = "your_"};
+
+	CHECK_STR(labels("a", symbols, COUNT(symbols)),
+		  "executable 2, jemalloc 3, jemalloc 2");
+	CHECK_STR(labels("a", other, COUNT(other)), "executable 3");
+	CHECK_STR(labels_with("a", other, COUNT(other), &prefix), "executable 3");
+	CHECK_STR(labels_with("a", other, COUNT(other), &mappings), "executable 4");
+	CHECK_STR(labels_with("a", other, COUNT(other), &absent), "");
+
+	struct allocators found = {0};
+	_cleanup_(error_destroyp) struct error *err =
+		find_in_program("a", other, COUNT(other), &absent, &found);
+
+	REQUIRE(err);
+	CHECK_CONTAINS(err->message, "your_malloc");
+}
+
+static void operators_of_programs(void)
+{
+	static const struct built_symbol own[] = {
+		SYMBOL("_Znwm", 0x200),
+		SYMBOL("_ZdlPv", 0x210),
+		SYMBOL("_ZdlPvm", 0x220),
+	};
+	static const struct built_symbol of_runtime[] = {
+		SYMBOL("_Znwm", 0x200),
+		SYMBOL("_ZdlPv", 0x210),
+		SYMBOL("_ZSt15get_new_handlerv", 0x220),
+	};
+	static const struct built_symbol with_malloc[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("_Znwm", 0x220),
+		SYMBOL("_ZdlPv", 0x230),
+		SYMBOL("_ZSt15get_new_handlerv", 0x240),
+	};
+	static const struct built_symbol rust[] = {
+		{"__rust_alloc", STB_GLOBAL, STT_FUNC, 0, 0x200, true},
+		{"__rust_dealloc", STB_GLOBAL, STT_FUNC, 0, 0x210, true},
+	};
+	static const struct built_symbol rust_over_malloc[] = {
+		{"__rust_alloc", STB_GLOBAL, STT_FUNC, 0, 0x200, true},
+		{"__rust_dealloc", STB_GLOBAL, STT_FUNC, 0, 0x210, true},
+		{"malloc", STB_GLOBAL, STT_FUNC, 0, 0x220, true},
+		{"free", STB_GLOBAL, STT_FUNC, 0, 0x230, true},
+	};
+	const struct allocator_options named = {.library = "a"};
+
+	CHECK_STR(labels("a", own, COUNT(own)), "executable 3");
+	/* The operators of the C++ runtime call malloc, which is traced. */
+	CHECK_STR(labels("a", of_runtime, COUNT(of_runtime)), "");
+	CHECK_STR(labels("a", with_malloc, COUNT(with_malloc)), "executable 2");
+	CHECK_STR(labels_with("a", of_runtime, COUNT(of_runtime), &named),
+		  "executable 2");
+	CHECK_STR(labels("a", rust, COUNT(rust)), "Rust 2");
+	CHECK_STR(labels("a", rust_over_malloc, COUNT(rust_over_malloc)), "executable 2");
+}
+
+/* A deleted program, and one that was replaced while it runs. */
+static void files_that_are_gone(void)
+{
+	if (geteuid()) {
+		printf("     not root: /proc/PID/map_files cannot be followed\n");
+		return;
+	}
+	for (int replaced = 0; replaced < 2; replaced++) {
+		const char *dir = child_tmpdir();
+		struct allocators found = {0}, named = {0};
+		struct child child;
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/program", dir);
+		built_file(path, malloc_and_free, 2);
+		REQUIRE(child_exec(path, &child));
+		REQUIRE(unlink(path) == 0);
+		if (replaced)
+			built_write(path, "#!", 2);
+
+		REQUIRE(!find(&child, NULL, &found));
+		REQUIRE(found.list.len == 1);
+		CHECK_STR(found.list.data[0].module_path, path);
+		CHECK_STR(target_file_name(found.list.data[0].file), path);
+		CHECK_STR(found.list.data[0].label, "executable");
+		allocators_deinit(&found);
+		REQUIRE(!find(&child, "program", &named));
+		allocators_deinit(&named);
+		child_end(&child);
+		unlink(path);
+		rmdir(dir);
+	}
+}
+
+/* The process is stopped before the first instruction of the dynamic linker. */
+static void libraries_are_not_mapped_yet(void)
+{
+	struct child child = {.pid = fork(), .to = -1, .from = -1};
+	const struct allocator_options options = {0};
+	struct allocators none = {0};
+	int status;
+
+	REQUIRE(child.pid >= 0);
+	if (!child.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(126);
+		execl("/bin/cat", "cat", (char *)NULL);
+		_exit(127);
+	}
+	REQUIRE(waitpid(child.pid, &status, 0) == child.pid);
+	REQUIRE(WIFSTOPPED(status));
+
+	_cleanup_(error_destroyp) struct error *err = find_with(&child, &options, &none);
+
+	child_end(&child);
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_NOT_FOUND);
+	CHECK_CONTAINS(err->message, "only loaded the dynamic linker");
+	CHECK_CONTAINS(err->message, "memtrace -- COMMAND");
+}
+
+static void nothing_is_mapped(void)
+{
+	struct child child = child_fork(NULL, NULL);
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	const struct allocator_options options = {0};
+	struct proc_maps maps = {0};
+	struct allocators none = {0};
+
+	REQUIRE(!proc_open(child.pid, &proc));
+
+	_cleanup_(error_destroyp) struct error *err =
+		allocators_find(proc, &maps, &options, &none);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_NOT_FOUND);
+	CHECK_CONTAINS(err->message, "none of a file");
+	child_end(&child);
+}
+
+/* Adds mappings of files that do not exist. */
+static void add_files(struct proc_maps *maps, uint64_t first, size_t count,
+		      const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t start = (first + i) * 0x10000;
+		struct proc_mapping m = {.start = start,
+					 .end = start + 0x1000,
+					 .inode = first + i,
+					 .dev_major = 0xfff,
+					 .readable = true,
+					 .executable = true};
+
+		REQUIRE(asprintf(&m.path, "/nowhere/%zu/%s", i, name) > 0);
+		REQUIRE(vec_push(&maps->mappings, m));
+	}
+}
+
+/* A process loads one library after another: each time all of its files are looked up
+ * among those that were opened before. */
+static void files_that_are_known(void)
+{
+	struct child child = child_fork(NULL, NULL);
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	struct proc_maps maps = {0};
+	const struct allocator_options options = {.known = &maps};
+	struct allocators none = {0};
+	clock_t began;
+
+	REQUIRE(!proc_open(child.pid, &proc));
+	add_files(&maps, 1, 60000, "library.so");
+	began = clock();
+
+	_cleanup_(error_destroyp) struct error *err =
+		allocators_find(proc, &maps, &options, &none);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_NOT_FOUND);
+	/* Processor time. A linear search would take more than ten seconds. */
+	CHECK((clock() - began) / CLOCKS_PER_SEC < 3);
+	proc_maps_deinit(&maps);
+	child_end(&child);
+}
+
+/* More files than are opened have the name of the C library. The real one is mapped where
+ * the dynamic linker puts it. */
+static void many_files_of_one_name(void)
+{
+	struct child child = child_cat("/bin/cat");
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	struct untraced_files untraced = {0};
+	const struct allocator_options options = {.untraced = &untraced};
+	struct proc_maps maps = {0}, real = {0};
+	struct allocators found = {0};
+	const size_t count = 3000;
+
+	REQUIRE(!proc_open(child.pid, &proc));
+	REQUIRE(!proc_read_maps(proc, &real));
+	add_files(&maps, 1, count, "libc.so.6");
+	REQUIRE(vec_copy(&real.mappings, &maps.mappings));
+	vec_deinit(&real.mappings);
+	add_files(&maps, UINT64_C(0x7fffffff0000), count, "libc.so.6");
+	CHECK(!allocators_find(proc, &maps, &options, &found));
+	CHECK_INT(found.list.len, 1);
+	if (found.list.len)
+		CHECK_STR(found.list.data[0].label, LABEL_GLIBC);
+	/* The files that were not opened are counted, and a line says why. */
+	CHECK(untraced.count >= 2 * count - 1024);
+	REQUIRE(untraced.why_unread);
+	CHECK_CONTAINS(untraced.why_unread, "more than 1024 files");
+	free(untraced.why_unread);
+	allocators_deinit(&found);
+	proc_maps_deinit(&maps);
+	child_end(&child);
+}
+
+/* --- a file that the target may not read ----------------------------------------------
+ */
+
+#define TARGET 12345 /* user and group */
+
+/* Get an overlay as root directory, with a file of root. Its names are only known once it
+ * has been opened. */
+static void enter_overlay(void *folder)
+{
+	REQUIRE(!unshare(CLONE_NEWNS) &&
+		!mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	REQUIRE(!mount("ovl", folder, "tmpfs", 0, "mode=0755") && !chdir(folder));
+	REQUIRE(!system("mkdir low up work merged && echo x > low/secret && "
+			"chmod 0600 low/secret"));
+	REQUIRE(!mount("overlay", "merged", "overlay", 0,
+		       "lowerdir=low,upperdir=up,workdir=work"));
+	REQUIRE(!symlink("/secret", "merged/library") && !chroot("merged") &&
+		!chdir("/"));
+	REQUIRE(!setresgid(TARGET, TARGET, TARGET) && !setresuid(TARGET, TARGET, TARGET));
+}
+
+/* --lib names a path at which the target has a link. */
+static void a_file_of_root(void)
+{
+	char *folder = child_tmpdir(), path[64];
+	struct allocators found = {0};
+	struct decoy decoy;
+	struct child child;
+
+	if (geteuid()) {
+		rmdir(folder);
+		return;
+	}
+	child = child_fork(enter_overlay, folder);
+	snprintf(path, sizeof(path), "/proc/%d/root/secret", child.pid);
+	decoy = decoy_watch(path);
+
+	_cleanup_(error_destroyp) struct error *err = find(&child, "/library", &found);
+
+	CHECK(err);
+	CHECK(!found.list.len);
+	decoy_check(&decoy, path);
+	child_end(&child);
+	allocators_deinit(&found);
+	rmdir(folder);
+}
+
+int main(void)
+{
+	RUN(function_table);
+	RUN(libc_of_a_program);
+	RUN(programs_with_a_malloc);
+	RUN(hidden_functions);
+	RUN(one_hidden_of_several);
+	RUN(hidden_in_a_named_file);
+	RUN(half_of_an_allocator);
+	RUN(whose_malloc_it_is);
+	RUN(prefixed_jemalloc);
+	RUN(operators_of_programs);
+	RUN(files_that_are_gone);
+	RUN(libraries_are_not_mapped_yet);
+	RUN(nothing_is_mapped);
+	RUN(files_that_are_known);
+	RUN(many_files_of_one_name);
+	RUN(a_file_of_root);
+	return check_done();
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The journal of changes while memtrace reads the tables. A program that was preempted
+ * may write its entry after that reading. Later readings must not use it.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "drain/drain_blocks.h"
+#include "bpf/features.h"
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+#include "unit/bpf/slow_program.h"
+
+#define JOURNAL_BYTES (2 * (size_t)ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal))
+
+#define HELPER_LOOKUP 1 /* BPF_FUNC_map_lookup_elem */
+
+/* A tracer. This test writes the entries of its probes. */
+struct bench {
+	int map;
+	struct abi_journal *entries; /* mapped */
+	struct fence fence;
+	struct abi_control control;
+	struct source_sizes sizes;
+	struct drain_maps maps;
+	uint32_t process[1];
+	struct drain_slots slots;
+	struct tick_clock ticks;
+	struct snapshot snap;
+	struct drain drain;
+};
+
+static int create_array(uint32_t value_bytes, uint32_t count)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY,
+			       .key_size = 4,
+			       .value_size = value_bytes,
+			       .max_entries = count,
+			       .map_flags = BPF_F_MMAPABLE};
+
+	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+static int create_hash(uint32_t value_bytes)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_HASH,
+			       .key_size = 8,
+			       .value_size = value_bytes,
+			       .max_entries = 8};
+
+	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+static void bench_init(struct bench *b)
+{
+	*b = (struct bench){
+		.map = create_array(sizeof(struct abi_journal), 2 * ABI_JOURNAL_ENTRIES),
+		.sizes = {.process_slots = 1},
+	};
+	if (b->map == -EPERM)
+		check_skip("no BPF without privileges");
+	REQUIRE(b->map >= 0);
+	b->entries = mapped_open(b->map, JOURNAL_BYTES);
+	REQUIRE(b->entries);
+	fence_open(&b->fence);
+	b->maps = (struct drain_maps){.journal = b->map, .fence = &b->fence};
+	b->slots.process = b->process;
+}
+
+static void bench_deinit(struct bench *b)
+{
+	fence_close(&b->fence);
+	mapped_close(b->entries, JOURNAL_BYTES);
+	close(b->map);
+}
+
+static void begin_reading(struct bench *b)
+{
+	b->drain = (struct drain){
+		.maps = &b->maps,
+		.sizes = &b->sizes,
+		.slots = &b->slots,
+		.ticks = &b->ticks,
+		.snap = &b->snap,
+		.control = &b->control,
+	};
+	REQUIRE(!drain_journal_open(&b->drain));
+	CHECK(drain_journal_is_good(&b->drain));
+}
+
+/* The sum of the addresses of all blocks that were read. *settled: the snapshot is
+ * consistent. */
+static uint64_t end_reading(struct bench *b, bool *settled)
+{
+	uint64_t sum = 0;
+
+	REQUIRE(!drain_journal_close(&b->drain, settled));
+	vec_foreach (key, &b->drain.keys)
+		sum += ABI_KEY_ADDRESS(*key);
+	vec_deinit(&b->drain.keys);
+	vec_deinit(&b->snap.blocks[BLOCK_HEAP]);
+	hashmap_deinit(&b->drain.others);
+	return sum;
+}
+
+/* The first half of journal_add() (probes/live.c), up to where it may be preempted. */
+static struct abi_journal *take_entry(struct bench *b)
+{
+	uint64_t half = ABI_JOURNAL_HALF(b->control.draining);
+
+	REQUIRE(b->control.draining);
+	return &b->entries[half * ABI_JOURNAL_ENTRIES + b->control.journal_used[half]++];
+}
+
+/* The second half of journal_add(). */
+static void write_entry(struct abi_journal *entry, uint64_t address)
+{
+	entry->key = ABI_KEY(0, address);
+	entry->old_key = 0;
+	entry->size_bytes = 16;
+	__atomic_store_n(&entry->kind, ABI_JOURNAL_PUT, __ATOMIC_SEQ_CST);
+}
+
+static void entries_in_time(void)
+{
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	for (uint64_t i = 1; i < 6; i++) {
+		begin_reading(&b);
+		for (uint64_t n = 0; n < i; n++)
+			write_entry(take_entry(&b), i << 12 | n << 4);
+		CHECK_INT(end_reading(&b, &settled), (i * i << 12) + (i * (i - 1) << 3));
+		CHECK(settled);
+	}
+	bench_deinit(&b);
+}
+
+/* An entry for the first reading is written during the second one, which has an entry at
+ * the same index of the other half. The third reading uses the half of the first one. */
+static void a_late_writer(void)
+{
+	struct abi_journal *late;
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	begin_reading(&b);
+	late = take_entry(&b);
+	CHECK_INT(end_reading(&b, &settled), 0);
+	CHECK(!settled);
+
+	begin_reading(&b);
+	struct abi_journal *own = take_entry(&b);
+
+	CHECK(own != late);
+	write_entry(own, 0x1000);
+	write_entry(late, 0x2000);
+	CHECK_INT(end_reading(&b, &settled), 0x1000);
+	CHECK(settled);
+
+	/* This writer is preempted, too. If the half was not cleared, the old entry would
+	 * be read in its place. */
+	begin_reading(&b);
+	CHECK(take_entry(&b) == late);
+	CHECK_INT(end_reading(&b, &settled), 0);
+	CHECK(!settled);
+	bench_deinit(&b);
+}
+
+/* --- a writer that runs during a reading ------------------------------------------ */
+
+#define COPY(to, from)                                                                   \
+	{                                                                                \
+		.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)  \
+	}
+
+/* Sets `begun`, takes the entry `at`, runs for some milliseconds, writes the entry, and
+ * sets `done`. */
+static int load_late_writer(const struct bench *b, int marks, uint32_t at)
+{
+	const struct bpf_insn insns[] = {
+		MAP(BPF_REG_7, BPF_PSEUDO_MAP_VALUE, marks),
+		STORE(BPF_W, BPF_REG_10, -4, (int)at),
+		COPY(BPF_REG_2, BPF_REG_10),
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -4},
+		MAP(BPF_REG_1, BPF_PSEUDO_MAP_FD, b->map),
+		CALL(HELPER_LOOKUP),
+		{.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 11},
+		COPY(BPF_REG_8, BPF_REG_0),
+		STORE(BPF_DW, BPF_REG_7, 0, 1),
+		MILLISECONDS_GO_BY,
+		STORE(BPF_DW, BPF_REG_8, 0, 0x2000), /* key */
+		STORE(BPF_W, BPF_REG_8, offsetof(struct abi_journal, kind),
+		      ABI_JOURNAL_PUT),
+		STORE(BPF_DW, BPF_REG_7, 8, 1),
+		SET(BPF_REG_0, 0),
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return kernel_load(BPF_PROG_TYPE_SOCKET_FILTER, insns,
+			   sizeof(insns) / sizeof(*insns), 0);
+}
+
+/* The writer starts in the first reading. It must have ended when the third reading
+ * starts, which uses the same half. False if it ended too soon, as on a busy machine. */
+static bool ends_before_its_half_is_used(struct bench *b, int program,
+					 struct marks *marks)
+{
+	uint32_t fd = (uint32_t)program;
+	pthread_t thread;
+	bool settled, was_running;
+
+	*marks = (struct marks){0};
+	begin_reading(b);
+	REQUIRE(!pthread_create(&thread, NULL, slow_program_run, &fd));
+	while (!read_mark(&marks->begun))
+		;
+	end_reading(b, &settled);
+	was_running = !read_mark(&marks->done);
+	begin_reading(b);
+	end_reading(b, &settled);
+	begin_reading(b);
+	if (was_running)
+		CHECK(read_mark(&marks->done));
+	/* The writer takes no index, so no reading reads its entry. */
+	CHECK_INT(end_reading(b, &settled), 0);
+	CHECK(settled);
+	pthread_join(thread, NULL);
+	return was_running;
+}
+
+/* The loaded program and its marks. */
+struct writer {
+	struct bench bench;
+	int map, program;
+	struct marks *marks;
+};
+
+static void writer_init(struct writer *w)
+{
+	bench_init(&w->bench);
+	w->map = create_array(sizeof(struct marks), 1);
+	REQUIRE(w->map >= 0);
+	w->marks = mapped_open(w->map, sizeof(*w->marks));
+	w->program = load_late_writer(&w->bench, w->map, 7);
+	REQUIRE(w->marks && w->program >= 0);
+}
+
+static void writer_deinit(struct writer *w)
+{
+	mapped_close(w->marks, sizeof(*w->marks));
+	close(w->program);
+	close(w->map);
+	bench_deinit(&w->bench);
+}
+
+static void a_late_program(void)
+{
+	struct writer w;
+	unsigned seen = 0;
+
+	writer_init(&w);
+	for (int i = 0; i < TRIES && seen < 5; i++)
+		seen += ends_before_its_half_is_used(&w.bench, w.program, w.marks);
+	CHECK(seen > 0);
+	writer_deinit(&w);
+}
+
+/* --- changes without an entry ------------------------------------------------------ */
+
+/* A change that began before the reading and took place during it. */
+static void a_late_change(void)
+{
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	begin_reading(&b);
+	b.control.late_changes++;
+	CHECK(!drain_journal_is_good(&b.drain));
+	CHECK(b.drain.fenced);
+	CHECK_INT(end_reading(&b, &settled), 0);
+	CHECK(settled);
+	/* It does not affect the next reading. */
+	begin_reading(&b);
+	end_reading(&b, &settled);
+	CHECK(settled);
+	bench_deinit(&b);
+}
+
+/* When the reading is known to be inconsistent, the program that made the change has
+ * ended. */
+static void a_late_change_is_waited_for(void)
+{
+	struct writer w;
+	unsigned seen = 0;
+
+	writer_init(&w);
+	for (int i = 0; i < TRIES && seen < 5; i++) {
+		uint32_t fd = (uint32_t)w.program;
+		pthread_t thread;
+		bool settled;
+
+		*w.marks = (struct marks){0};
+		REQUIRE(!pthread_create(&thread, NULL, slow_program_run, &fd));
+		while (!read_mark(&w.marks->begun))
+			;
+		begin_reading(&w.bench);
+		seen += !read_mark(&w.marks->done);
+		w.bench.control.late_changes++;
+		CHECK(!drain_journal_is_good(&w.bench.drain));
+		CHECK(read_mark(&w.marks->done));
+		end_reading(&w.bench, &settled);
+		pthread_join(thread, NULL);
+	}
+	CHECK(seen > 0);
+	writer_deinit(&w);
+}
+
+/* The reading meets a claimed slot, and a pending call with a block. */
+static void half_made_changes(void)
+{
+	struct abi_live_bucket *bucket;
+	struct abi_pending *pending;
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	b.maps.live = create_array(sizeof(*bucket), 1);
+	b.maps.pending = create_array(sizeof(*pending), ABI_PENDING_SLOTS);
+	b.maps.live_spill = create_hash(sizeof(struct abi_block));
+	b.maps.pending_spill = -1;
+	b.sizes.live_buckets = 1;
+	bucket = mapped_open(b.maps.live, sizeof(*bucket));
+	pending = mapped_open(b.maps.pending, ABI_PENDING_SLOTS * sizeof(*pending));
+	REQUIRE(bucket && pending);
+
+	uint32_t first_of_bucket[2];
+
+	for (int i = 0; i < 3; i++) {
+		bucket->key[2] = i == 1 ? ABI_LIVE_CLAIMED : 0;
+		pending[7].owner = 1;
+		pending[7].flags = i == 2 ? ABI_PENDING_CHANGES : 0;
+		begin_reading(&b);
+		b.drain.first_of_bucket = first_of_bucket;
+		REQUIRE(!drain_read_tables(&b.drain));
+		CHECK_INT(drain_journal_is_good(&b.drain), i == 0);
+		end_reading(&b, &settled);
+	}
+	mapped_close(bucket, sizeof(*bucket));
+	mapped_close(pending, ABI_PENDING_SLOTS * sizeof(*pending));
+	close(b.maps.live);
+	close(b.maps.live_spill);
+	close(b.maps.pending);
+	bench_deinit(&b);
+}
+
+int main(void)
+{
+	RUN(entries_in_time);
+	RUN(a_late_writer);
+	RUN(a_late_program);
+	RUN(a_late_change);
+	RUN(a_late_change_is_waited_for);
+	RUN(half_made_changes);
+	return check_done();
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The kernel's events about a child that forks, executes a program and maps a file. */
+#include "check.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "process/watch.h"
+#include "unit/process/child.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/path.h"
+
+/* Events about one process. */
+struct told {
+	int pid;
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	unsigned forks, execs, maps, exits, lost;
+	int parent;
+	/* Times of the first and the last event, except losses. */
+	uint64_t first_ns, last_ns;
+	/* Last event about the file, its path without directories. */
+	struct watch_event map;
+	char name[64];
+};
+
+static void tell(void *arg, const struct watch_event *event)
+{
+	struct told *told = arg;
+
+	told->lost += event->kind == WATCH_LOST;
+	if (event->pid != told->pid)
+		return;
+	/* Events are in order only for each processor, and the process may have moved to
+	 * another. */
+	if (!told->first_ns || event->time_ns < told->first_ns)
+		told->first_ns = event->time_ns;
+	if (event->time_ns > told->last_ns)
+		told->last_ns = event->time_ns;
+	if (event->kind == WATCH_FORK) {
+		told->forks++;
+		told->parent = event->parent;
+	}
+	told->execs += event->kind == WATCH_EXEC;
+	told->exits += event->kind == WATCH_EXIT;
+	if (event->kind != WATCH_MAP || event->inode != told->inode ||
+	    event->dev_major != told->dev_major || event->dev_minor != told->dev_minor)
+		return;
+	told->maps++;
+	told->map = *event;
+	snprintf(told->name, sizeof(told->name), "%s", path_base_name(event->path));
+}
+
+static struct watch *open_watch(void)
+{
+	struct watch *watch = NULL;
+	struct error *err = watch_create(&watch);
+
+	if (err && err->code == ERROR_PERMISSION)
+		check_skip("the kernel does not tell us of all processes");
+	REQUIRE(!err);
+	return watch;
+}
+
+static bool is_readable(const struct watch *watch)
+{
+	struct pollfd fd = {.fd = watch_fd(watch), .events = POLLIN};
+
+	return poll(&fd, 1, 5000) > 0;
+}
+
+static void of_file(struct told *told, const char *path)
+{
+	struct stat st;
+
+	REQUIRE(stat(path, &st) == 0);
+	told->inode = st.st_ino;
+	told->dev_major = major(st.st_dev);
+	told->dev_minor = minor(st.st_dev);
+}
+
+/* On a busy machine, events of other processes may overflow the rings. */
+#define TRIES 20
+
+/* Repeats `try` until it returns true: false means that events were lost. */
+static void try_until_nothing_is_lost(bool (*try)(void))
+{
+	int tries = 1;
+
+	while (!try() && tries < TRIES)
+		tries++;
+	CHECK(tries < TRIES);
+}
+
+static bool try_fork_and_exec(void)
+{
+	struct watch *watch = open_watch();
+	struct child child = child_cat("/bin/cat");
+	struct told told = {.pid = child.pid};
+
+	of_file(&told, "/bin/cat");
+	CHECK(is_readable(watch));
+	watch_read(watch, tell, &told);
+	if (!told.lost) {
+		CHECK_INT(told.forks, 1);
+		CHECK_INT(told.parent, getpid());
+		CHECK_INT(told.execs, 1);
+		CHECK(told.maps >= 1);
+		CHECK_INT(told.exits, 0);
+		told.forks = told.execs = 0;
+	}
+	child_end(&child);
+	watch_read(watch, tell, &told);
+	if (!told.lost) {
+		/* Events are delivered only once. */
+		CHECK_INT(told.forks + told.execs, 0);
+		CHECK_INT(told.exits, 1);
+	}
+	watch_destroy(watch);
+	return !told.lost;
+}
+
+static void fork_and_exec(void)
+{
+	try_until_nothing_is_lost(try_fork_and_exec);
+}
+
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+static void map_ourselves(void *arg)
+{
+	int fd = open(arg, O_RDONLY | O_CLOEXEC);
+	pthread_t thread;
+
+	/* The end of a thread is not the end of the process. */
+	if (pthread_create(&thread, NULL, do_nothing, NULL) || pthread_join(thread, NULL))
+		_exit(1);
+
+	/* Data mappings are not reported, code is. */
+	if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+	    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		_exit(1);
+	close(fd);
+}
+
+static bool try_map_of_code(void)
+{
+	struct watch *watch = open_watch();
+	char path[] = "/proc/self/exe";
+	uint64_t before_ns = clock_now_ns();
+	struct child child = child_fork(map_ourselves, path);
+	struct told told = {.pid = child.pid};
+
+	of_file(&told, path);
+	watch_read(watch, tell, &told);
+	if (!told.lost) {
+		CHECK_INT(told.forks, 1);
+		CHECK_INT(told.execs, 0);
+		CHECK_INT(told.maps, 1);
+		CHECK_INT(told.exits, 0);
+		CHECK(told.first_ns > before_ns && told.first_ns < told.last_ns);
+		CHECK(told.last_ns < clock_now_ns());
+		CHECK_INT(told.map.end - told.map.start, 4096);
+		CHECK_INT(told.map.file_offset, 0);
+		CHECK_STR(told.name, "test_unit_process_watch");
+	}
+	child_end(&child);
+	watch_destroy(watch);
+	return !told.lost;
+}
+
+static void map_of_code(void)
+{
+	try_until_nothing_is_lost(try_map_of_code);
+}
+
+/* Many programs start and exit on one processor while nobody reads. With more processors
+ * than this, each has less room. */
+#define PROCESSORS_FEW 16
+
+static bool try_many_programs(void)
+{
+	struct watch *watch = open_watch();
+	struct told told = {.pid = -1};
+	cpu_set_t was, one;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int cpu = sched_getcpu();
+
+	REQUIRE(cpu >= 0 && !sched_getaffinity(0, sizeof(was), &was));
+	CPU_ZERO(&one);
+	CPU_SET((unsigned)cpu, &one);
+	REQUIRE(!sched_setaffinity(0, sizeof(one), &one));
+	for (int i = 0; i < (cpus > PROCESSORS_FEW ? 40 : 400); i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(127);
+		}
+		REQUIRE(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	}
+	REQUIRE(!sched_setaffinity(0, sizeof(was), &was));
+	watch_read(watch, tell, &told);
+	watch_destroy(watch);
+	return !told.lost;
+}
+
+static void many_programs(void)
+{
+	try_until_nothing_is_lost(try_many_programs);
+}
+
+/* More events than a ring holds: the loss is reported, and later events are delivered. */
+static void too_many(void)
+{
+	struct watch *watch = open_watch();
+	struct told told = {.pid = -1};
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	for (int i = 0; i < 16000; i++) {
+		void *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+		REQUIRE(at != MAP_FAILED);
+		munmap(at, 4096);
+	}
+	close(fd);
+	watch_read(watch, tell, &told);
+	CHECK(told.lost > 0);
+
+	/* The record of the loss comes with the next event that fits. */
+	told.lost = 0;
+
+	struct child child = child_cat("/bin/cat");
+
+	told.pid = child.pid;
+	watch_read(watch, tell, &told);
+	CHECK_INT(told.execs, 1);
+	child_end(&child);
+	for (int i = 0; i < 50 && !told.lost; i++) {
+		child = child_cat("/bin/cat");
+		watch_read(watch, tell, &told);
+		child_end(&child);
+	}
+	CHECK(told.lost > 0);
+	watch_destroy(watch);
+}
+
+/* --- processes that change the processor ------------------------------------------ */
+
+/* Each child forks the next one on another processor: no process forks twice. */
+#define GENERATIONS 4000
+
+struct line {
+	int last; /* process whose fork was reported last */
+	unsigned generations, lost;
+	uint64_t last_ns;
+	unsigned early; /* events with an earlier time than one before */
+};
+
+static void hear_of_line(void *arg, const struct watch_event *event)
+{
+	struct line *line = arg;
+
+	line->lost += event->kind == WATCH_LOST;
+	if (event->kind == WATCH_LOST)
+		return;
+	line->early += event->time_ns < line->last_ns;
+	line->last_ns = event->time_ns;
+	if (event->kind == WATCH_FORK && event->parent == line->last) {
+		line->last = event->pid;
+		line->generations++;
+	}
+}
+
+/* The next processor after `cpu` on which we may run. */
+static int processor_after(const cpu_set_t *allowed, int cpu)
+{
+	do
+		cpu = (cpu + 1) % CPU_SETSIZE;
+	while (!CPU_ISSET(cpu, allowed));
+	return cpu;
+}
+
+static void have_generations(const cpu_set_t *allowed, int fd)
+{
+	int cpu = 0;
+
+	for (int i = 0; i < GENERATIONS; i++) {
+		pid_t pid = fork();
+		cpu_set_t one;
+
+		if (pid)
+			_exit(pid < 0);
+		cpu = processor_after(allowed, cpu);
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		(void)sched_setaffinity(0, sizeof(one), &one);
+	}
+	_exit(write(fd, "", 1) != 1);
+}
+
+/* Events must be in causal order, although each processor has a ring. False if events
+ * were lost. */
+static bool try_line(void)
+{
+	struct watch *watch = open_watch();
+	cpu_set_t allowed;
+	struct line line = {0};
+	int ended[2];
+	char byte;
+
+	REQUIRE(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
+	REQUIRE(pipe2(ended, O_CLOEXEC | O_NONBLOCK) == 0);
+	line.last = getpid();
+
+	pid_t pid = fork();
+
+	REQUIRE(pid >= 0);
+	if (!pid)
+		have_generations(&allowed, ended[1]);
+	while (read(ended[0], &byte, 1) != 1) {
+		watch_read(watch, hear_of_line, &line);
+		usleep(200); /* lets each processor have several */
+	}
+	watch_read(watch, hear_of_line, &line);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
+	if (!line.lost) {
+		CHECK_INT(line.generations, GENERATIONS + 1);
+		CHECK_INT(line.early, 0);
+	}
+	close(ended[0]);
+	close(ended[1]);
+	watch_destroy(watch);
+	return !line.lost;
+}
+
+static void in_order_across_processors(void)
+{
+	try_until_nothing_is_lost(try_line);
+}
+
+int main(void)
+{
+	RUN(fork_and_exec);
+	RUN(map_of_code);
+	RUN(in_order_across_processors);
+	RUN(many_programs);
+	RUN(too_many);
+	return check_done();
+}
