@@ -86,6 +86,23 @@ static void fill_traffic(const struct builder *b, struct report_section *section
 				: report_times(snap->peak_bytes, snap->sample_every);
 }
 
+static void fill_in_flight(const struct snapshot *snap, struct report_section *section)
+{
+	const struct snapshot_totals *t = &section->totals;
+
+	/* A snapshot without totals says nothing. */
+	if (section->class != BLOCK_HEAP || snapshot_has_losses(snap) || !t->allocations)
+		return;
+	section->has_in_flight = true;
+	section->in_flight_count = report_difference(
+		saturate_add(section->live.count, saturate_add(t->frees, t->gone)),
+		t->allocations);
+	section->in_flight_bytes = report_difference(
+		saturate_add(section->live.size_bytes,
+			     saturate_add(t->freed_bytes, t->gone_bytes)),
+		t->allocated_bytes);
+}
+
 static struct error *build_section(struct builder *b, enum block_class class)
 {
 	struct report_section *section = &b->report->sections[b->report->section_count++];
@@ -99,6 +116,7 @@ static struct error *build_section(struct builder *b, enum block_class class)
 
 	struct error *err = aggregate_blocks(b->report, section, sums);
 
+	fill_in_flight(b->snap, section);
 	section->estimated_live_growth_bytes = report_difference(
 		section->live.estimated_bytes, b->history->estimated_live_bytes[class]);
 	if (!err)

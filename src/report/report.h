@@ -84,6 +84,12 @@ struct report_section {
 	size_t process_count;
 	struct report_rates rates, estimated_rates; /* since the previous report */
 	struct snapshot_totals totals, estimated_totals;
+	/* What is live, less what was allocated and not freed according to `totals`:
+	 * calls that took place while the snapshot was made, since blocks and totals are
+	 * read one after the other. Only of the heap, as traced, and if nothing was lost.
+	 */
+	bool has_in_flight;
+	int64_t in_flight_bytes, in_flight_count;
 	/* At most options.top, strongest first; none without trends. */
 	const struct report_suspect *suspects;
 	size_t suspect_count;

@@ -145,6 +145,18 @@ static json_t *kernel_classes_array(const struct snapshot *snap)
 	return array;
 }
 
+static json_t *in_flight_object(const struct report_section *section)
+{
+	struct json_fields f;
+
+	if (!section->has_in_flight)
+		return json_null();
+	f = fields_begin();
+	fields_set(&f, "bytes", json_integer(section->in_flight_bytes));
+	fields_set(&f, "blocks", json_integer(section->in_flight_count));
+	return fields_end(&f);
+}
+
 /* Totals that are scaled for sampled blocks. */
 static json_t *estimated_totals_object(const struct snapshot_totals *totals)
 {
@@ -236,6 +248,8 @@ static json_t *section_object(const struct snapshot *snap,
 	}
 	fields_unsigned(&f, "stack_count", section->stack_count);
 	fields_set(&f, "totals", totals_object(&section->totals));
+	if (section->class == BLOCK_HEAP)
+		fields_set(&f, "in_flight", in_flight_object(section));
 	if (section->class == BLOCK_KERNEL)
 		fields_set(&f, "classes", kernel_classes_array(snap));
 	fields_set(&f, "rates", rates_object(section));

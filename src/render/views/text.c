@@ -306,6 +306,22 @@ void text_append_failures(struct text_page *page, const struct report_section *s
 				 text_plural(totals->failures, "call", "calls"));
 }
 
+/* "in flight   +2 blocks, -8488 bytes, by calls while this report was made". */
+static void append_in_flight(struct text_page *page, const struct report_section *section)
+{
+	int64_t count = section->in_flight_count, bytes = section->in_flight_bytes;
+
+	if (!count && !bytes)
+		return;
+	text_append_line(page, "in flight",
+			 "%+" PRId64 " %s, %+" PRId64
+			 " bytes, by calls while this report was made",
+			 count,
+			 text_plural(count < 0 ? -(uint64_t)count : (uint64_t)count,
+				     "block", "blocks"),
+			 bytes);
+}
+
 static void append_traffic(struct text_page *page, const struct report_section *section)
 {
 	const struct report *report = page->report;
@@ -323,6 +339,7 @@ static void append_traffic(struct text_page *page, const struct report_section *
 		(const uint64_t[]){estimated->allocations, estimated->allocated_bytes});
 	append_rate(page, w->gone, (const double[]){rates->frees, rates->freed_bytes},
 		    (const uint64_t[]){estimated->frees, estimated->freed_bytes});
+	append_in_flight(page, section);
 	if (totals->frees_unknown)
 		append_unknown(page, section->class, totals->frees_unknown, all);
 	text_append_failures(page, section);
