@@ -6,11 +6,16 @@
 #include "render/text/groups.h"
 #include "render/text/rows.h"
 #include "render/text_words.h"
+#include "render/text/wrap.h"
 #include "render/views/all.h"
 #include "report/functions.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/saturate.h"
+
+/* A terminal of so many columns shows the numbers of blocks, too, and their growth. */
+#define BLOCKS_COLUMNS 100
+#define GROWTH_COLUMNS 120
 
 /* What the rows of the table are: one, several. */
 static const char *const words[][2] = {
@@ -41,17 +46,37 @@ static const char *sort_words(const struct report *report)
 	}
 }
 
+/* In the first report everything has grown, which says nothing. On a narrow terminal the
+ * names would not fit beside the growth. */
+static bool has_growth(const struct report *report)
+{
+	size_t columns = text_columns(&report->options);
+
+	return report->has_previous && (!columns || columns >= GROWTH_COLUMNS ||
+					report->sort == REPORT_SORT_GROWTH ||
+					report_group_is_single(report->options.group_by));
+}
+
+static bool has_blocks(const struct report *report)
+{
+	size_t columns = text_columns(&report->options);
+
+	return !columns || columns >= BLOCKS_COLUMNS ||
+	       report->sort == REPORT_SORT_COUNT ||
+	       report_group_is_single(report->options.group_by);
+}
+
 static void append_sum(struct text_page *page, const struct report_section *section,
 		       const struct function_sum *sum)
 {
 	struct strbuf *text = &page->text;
 
 	strbuf_appendf(
-		text, "  %10s %7s %8" PRIu64, units_format_bytes(sum->size_bytes).s,
-		text_format_share(sum->size_bytes, section->live.estimated_bytes).s,
-		sum->count);
-	/* In the first report everything has grown, which says nothing. */
-	if (page->report->has_previous)
+		text, "  %10s %7s", units_format_bytes(sum->size_bytes).s,
+		text_format_share(sum->size_bytes, section->live.estimated_bytes).s);
+	if (has_blocks(page->report))
+		strbuf_appendf(text, " %8" PRIu64, sum->count);
+	if (has_growth(page->report))
 		strbuf_appendf(text, " %11s", text_format_growth(sum->growth_bytes).s);
 }
 
@@ -78,14 +103,15 @@ static void append_function(struct text_page *page, const struct report_section 
 static void append_head(struct text_page *page)
 {
 	const struct report *report = page->report;
-	const char *growth = report->has_previous ? "      growth" : "";
+	const char *growth = has_growth(report) ? "      growth" : "";
+	const char *blocks = has_blocks(report) ? "   blocks" : "";
 	struct strbuf *text = &page->text;
 	bool is_single = report_group_is_single(report->options.group_by);
 
-	strbuf_appendf(text, "  %10s   share   blocks%s", is_single ? "size" : "flat",
+	strbuf_appendf(text, "  %10s   share%s%s", is_single ? "size" : "flat", blocks,
 		       growth);
 	if (!is_single)
-		strbuf_appendf(text, "  %10s   share   blocks%s", "cumulative", growth);
+		strbuf_appendf(text, "  %10s   share%s%s", "cumulative", blocks, growth);
 	strbuf_appendf(text, "  %s\n", words[report->options.group_by][0]);
 }
 

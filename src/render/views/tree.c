@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
+#include <string.h>
 
 #include "render/class_words.h"
 #include "render/text/groups.h"
 #include "render/text/rows.h"
 #include "render/text_words.h"
+#include "render/text/wrap.h"
 #include "render/texts.h"
 #include "render/views/all.h"
 #include "report/tree.h"
@@ -20,6 +22,8 @@
 
 /* A chain of functions goes on on a further line after so many columns. */
 #define CHAIN_COLUMNS 100
+/* On a terminal it goes on where the terminal ends, if that leaves so many columns. */
+#define CHAIN_COLUMNS_MIN 20
 
 /* The column of the outermost function. */
 #define NAME_COLUMN 42
@@ -114,6 +118,19 @@ static void append_function(struct tree_text *t, uint32_t node, size_t times)
 	t->used += page->text.len - before;
 }
 
+/* Does the next function have to go to a new line? */
+static bool is_full(const struct tree_text *t, size_t next)
+{
+	size_t columns = text_columns(&t->page->report->options);
+	size_t start = NAME_COLUMN + t->indent;
+	size_t width = t->widths.data[t->tree->nodes.data[t->chain.data[next]].group];
+
+	/* A terminal that is very narrow breaks lines itself. */
+	if (!columns || columns < start + CHAIN_COLUMNS_MIN)
+		return t->used > CHAIN_COLUMNS;
+	return t->used && start + t->used + strlen(" > ") + width > columns;
+}
+
 static void append_chain(struct tree_text *t)
 {
 	struct strbuf *text = &t->page->text;
@@ -122,12 +139,14 @@ static void append_chain(struct tree_text *t)
 	t->used = 0;
 	for (size_t i = 0, times; i < t->chain.len; i += times) {
 		times = count_recursion(t, i);
-		if (i && t->used > CHAIN_COLUMNS) {
+		if (i && is_full(t, i)) {
 			strbuf_appendf(text, "\n%*s", (int)(NAME_COLUMN + t->indent), "");
 			t->used = 0;
 		}
-		if (i)
+		if (i) {
 			strbuf_appendf(text, t->used ? " %s" : "%s", mark);
+			t->used += t->used ? 3 : 2;
+		}
 		append_function(t, t->chain.data[i], times);
 	}
 	strbuf_append_char(text, '\n');
