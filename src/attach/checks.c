@@ -73,9 +73,10 @@ struct checks {
 	int stop_fd;
 	pthread_t thread;
 	bool is_running;
-	pthread_mutex_t lock;     /* protects `list`, `verdicts` and check.processes */
+	pthread_mutex_t lock;     /* protects the next three and check.processes */
 	VEC(struct check *) list; /* by number */
 	VEC(struct check_verdict) verdicts;
+	uint64_t misread; /* checks whose sites were wrong */
 	/* Used only by the thread: */
 	VEC(struct check *) wanted, under_way;
 	struct attachment ended; /* links to be closed */
@@ -360,6 +361,7 @@ static void end(struct checks *c, struct check *check)
 								   : ABI_CHECK_IDLE);
 	}
 	settle_owners(c, check);
+	c->misread += verdict.outcome != CHECK_RIGHT;
 	/* Without memory the verdict is not reported. */
 	if (state_of(c, check) != ABI_CHECK_IDLE)
 		(void)vec_push(&c->verdicts, verdict);
@@ -641,6 +643,16 @@ struct error *checks_add(struct checks *c, struct check_request *request)
 	pthread_mutex_unlock(&c->lock);
 	check_request_deinit(request);
 	return err;
+}
+
+uint64_t checks_misread(struct checks *c)
+{
+	uint64_t ret;
+
+	pthread_mutex_lock(&c->lock);
+	ret = c->misread;
+	pthread_mutex_unlock(&c->lock);
+	return ret;
 }
 
 bool checks_have_failed(struct checks *c, uint64_t file_number)

@@ -165,6 +165,11 @@ static const struct {
 		{"processes_unchecked",
 		 "processes could not be searched for code that they have changed: code "
 		 "that they may have changed got no probes; trace single processes (-p)"},
+	[LOSS_FUNCTIONS_MISREAD] =
+		{"functions_misread",
+		 "functions of an allocator returned other results than memtrace had "
+		 "read: their blocks may be missing or wrong (a warning names the "
+		 "function)"},
 };
 
 const char *loss_name(enum loss loss)

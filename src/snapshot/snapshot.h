@@ -214,6 +214,8 @@ enum loss {
 	LOSS_MAPPINGS_UNREAD,   /* processes whose list of mappings could not be read */
 	LOSS_PROCESSES_UNCHECKED, /* processes whose code was not compared before probes
 				     were set in all */
+	LOSS_FUNCTIONS_MISREAD,   /* allocation functions that returned other results than
+				     their probes had read */
 	LOSS_COUNT,
 };
 

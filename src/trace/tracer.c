@@ -357,6 +357,8 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
 	snap->losses[LOSS_FUNCTIONS_UNTRACED] += t->untraced;
+	if (t->checks)
+		snap->losses[LOSS_FUNCTIONS_MISREAD] += checks_misread(t->checks);
 	if (err)
 		return err;
 	tracer_add_walks(t, snap);

@@ -29,6 +29,15 @@ static void wait_for(struct live_process *memtrace, const char *text)
 	CHECK(false);
 }
 
+/* The report counts at least so many functions that memtrace has misread. Takes ownership
+ * of the report. */
+static void check_misread(json_t *report, int64_t least)
+{
+	CHECK(live_int(report, "losses.functions_misread") >= least);
+	CHECK(!json_is_true(live_get(report, "complete")));
+	json_decref(report);
+}
+
 /* From the moment that memtrace notices the patch, all counts are exact. */
 static void check_patched(const char *options)
 {
@@ -50,7 +59,7 @@ static void check_patched(const char *options)
 	after = live_blocks(memtrace, &unknown[2]);
 	CHECK_INT(after - before, 0);
 	CHECK_INT(unknown[2] - unknown[0], 0);
-	json_decref(memtrace_stop(memtrace));
+	check_misread(memtrace_stop(memtrace), 3);
 	live_destroy(target);
 }
 
@@ -101,7 +110,7 @@ static void a_patched_function_that_others_have(void)
 	oracle_do(target, "patch");
 	wait_for(memtrace, "warning: memtrace misread malloc in ");
 	CHECK(strstr(live_stderr(memtrace), "Its numbers may be wrong"));
-	json_decref(memtrace_stop(memtrace));
+	check_misread(memtrace_stop(memtrace), 1);
 	live_destroy(target);
 }
 
@@ -110,6 +119,7 @@ static void right_sites_are_said_to_be(void)
 {
 	struct live_process *target = family_start(NULL);
 	struct live_process *memtrace = memtrace_start(live_pid(target), "-v");
+	json_t *report;
 
 	for (int i = 0; i < 100; i++) {
 		oracle_do(target, "keep 1 24");
@@ -118,7 +128,9 @@ static void right_sites_are_said_to_be(void)
 	wait_for(memtrace, "memtrace: malloc in ");
 	wait_for(memtrace, ": the probes were right for ");
 	CHECK(!strstr(live_stderr(memtrace), "warning"));
-	json_decref(memtrace_stop(memtrace));
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "losses.functions_misread"), 0);
+	json_decref(report);
 	live_destroy(target);
 }
 
