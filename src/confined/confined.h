@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "confined/broker.h"
+#include "confined/landlock.h"
 #include "confined/wire.h"
 #include "util/error.h"
 
@@ -71,6 +72,9 @@ struct confined_options {
 	uint64_t answer_ns;
 	/* Largest file that a client may write, bytes (RLIMIT_FSIZE). 0: no bound. */
 	uint64_t file_bytes;
+	/* The files that a client may open, if the kernel has Landlock. NULL: all that
+	 * its user may open. Borrowed until confined_start() returns. */
+	const struct landlock_files *files;
 	/* Called in the child before it ends because this process ended or closed the
 	 * socket. May be NULL. */
 	void (*ends)(void *arg);

@@ -18,6 +18,7 @@
 #include "util/stack_limit.h"
 
 #define SOCKET 3
+#define RULES  4 /* of Landlock; closed if there are none */
 
 /* Limit on the child's memory: symbol tables of the largest programs, and decompressed
  * debug sections (debug_elf_max_bytes()). */
@@ -56,18 +57,22 @@ static void limit(int resource, rlim_t want)
 	(void)setrlimit(resource, &limits);
 }
 
-/* Close all descriptors except the socket. Standard input and output become /dev/null,
- * because libraries may write to them. */
-static void keep_only(int socket)
+/* Close all descriptors except the socket and the rules (-1: none). Standard input and
+ * output become /dev/null, because libraries may write to them. */
+static void keep_only(int socket, int rules)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; fd <= 2; fd++)
 		dup2(null, fd);
-	/* Its number may be SOCKET, which the dup2() overwrites. */
-	socket = fcntl(socket, F_DUPFD, SOCKET + 1);
+	/* Their numbers may be those that dup2() overwrites. */
+	socket = fcntl(socket, F_DUPFD, RULES + 1);
+	if (rules >= 0)
+		rules = fcntl(rules, F_DUPFD, RULES + 1);
 	dup2(socket, SOCKET);
-	syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
+	if (rules < 0 || dup2(rules, RULES) < 0)
+		close(RULES);
+	syscall(SYS_close_range, RULES + 1, ~0U, 0);
 	fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
 }
 
@@ -92,7 +97,7 @@ static void settle(const struct confined_options *options, int socket, int paren
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (options->kind != CONFINED_WRITER && chdir("/"))
 		_exit(1);
-	keep_only(socket);
+	keep_only(socket, options->files ? landlock_prepare(options->files) : -1);
 	limit(RLIMIT_CORE, 0);
 	stack_limit_raise();
 	limit(RLIMIT_NOFILE, RLIM_INFINITY);
@@ -107,6 +112,16 @@ static void settle(const struct confined_options *options, int socket, int paren
 	}
 }
 
+/* Open only the files of the rules from now on. Without Landlock: what the user may
+ * open. */
+static void enter_rules(const struct confined_options *options)
+{
+	if (!options->files)
+		return;
+	(void)landlock_enter(RULES);
+	close(RULES);
+}
+
 /* Confine this process. *ret_listener is owned by the caller: the listener for a
  * reader's calls, if it has a policy. */
 static struct error *confine(const struct confined_options *options, int *ret_listener)
@@ -118,6 +133,7 @@ static struct error *confine(const struct confined_options *options, int *ret_li
 	err = shed_root(0);
 	if (err)
 		return err;
+	enter_rules(options);
 	if (options->kind == CONFINED_CLIENT)
 		return filter_load_client();
 	return filter_load_reader(options->policy.find ? ret_listener : NULL);
@@ -160,6 +176,7 @@ static void tell_unfiltered(const struct confined_options *options)
 		err = shed_for_writing();
 	else
 		err = opens_files ? shed_for_reading() : shed_root(0);
+	enter_rules(options);
 	if (err && err->code != ERROR_UNSUPPORTED)
 		refuse(err);
 	error_destroy(err);

@@ -10,6 +10,7 @@
 
 #include "confined/confined.h"
 #include "symbol/debuginfod.h"
+#include "symbol/fetch_files.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
@@ -114,7 +115,8 @@ static uint64_t file_time_ns(void)
 	return (time_s && time_s < UINT32_MAX ? time_s : FETCHER_FILE_S) * S_NS;
 }
 
-static struct error *start(struct fetcher *fetcher)
+static struct error *start_with(struct fetcher *fetcher,
+				const struct landlock_files *files)
 {
 	const struct fetcher_options *own = &fetcher->options;
 	const struct confined_service service = {FETCH, 1, answer,
@@ -126,6 +128,7 @@ static struct error *start(struct fetcher *fetcher)
 		.service_count = 1,
 		.answer_ns = fetcher->file_ns + GRACE_NS,
 		.file_bytes = own->file_bytes,
+		.files = files,
 		.stopping_ns = own->stopping_ns,
 		.stopping_arg = own->stopping_arg,
 	};
@@ -135,6 +138,22 @@ static struct error *start(struct fetcher *fetcher)
 
 	if (!err && why)
 		say_unfiltered(own, why);
+	return err;
+}
+
+/* Without a cache of its own, libdebuginfod finds a directory for its files itself. */
+static struct error *start(struct fetcher *fetcher)
+{
+	struct fetch_files files;
+	struct error *err;
+
+	if (fetcher->options.cache < 0)
+		return start_with(fetcher, NULL);
+	err = fetch_files_init(&files, fetcher->options.cache);
+	if (!err) {
+		err = start_with(fetcher, &files.files);
+		fetch_files_deinit(&files);
+	}
 	return err;
 }
 

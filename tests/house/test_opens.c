@@ -39,6 +39,7 @@ static const struct opener {
 	{"confined/broker.c", 3,
 	 "/proc of a confined child, and again what a policy has found"},
 	{"confined/confined.c", 1, "/proc of a confined child"},
+	{"confined/landlock.c", 1, "/dev/null, and what a child may open"},
 	{"confined/serve.c", 2, "/dev/null, /"},
 	{"confined/shed.c", 1, "/proc/self"},
 	{"manual/main.c", 2, "templates, when memtrace is built"},

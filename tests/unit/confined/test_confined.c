@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -131,6 +132,50 @@ static int try_private_write(void)
 	return open(private_path, O_WRONLY);
 }
 
+/* A directory of the child's user, in a directory where everybody may create files; made
+ * by the parent. */
+static char own_path[64];
+
+static int try_in(const char *format, int flags)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), format, own_path);
+	return open(path, flags | O_CLOEXEC, 0600);
+}
+
+static int try_create(void)
+{
+	return try_in("%s/own/file", O_CREAT | O_RDWR | O_TRUNC);
+}
+
+static int try_rename(void)
+{
+	char from[96], to[96];
+
+	snprintf(from, sizeof(from), "%s/own/file", own_path);
+	snprintf(to, sizeof(to), "%s/own/other", own_path);
+	return rename(from, to);
+}
+
+static int try_remove(void)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/own/other", own_path);
+	return unlink(path);
+}
+
+static int try_create_above(void)
+{
+	return try_in("%s/file", O_CREAT | O_RDWR);
+}
+
+static int try_read_above(void)
+{
+	return try_in("%s/readable", O_RDONLY);
+}
+
 /* The owner of a file needs no capability for this. */
 static int try_private_mode(void)
 {
@@ -142,7 +187,8 @@ static int (*const attempts[])(void) = {
 	try_fork,         try_exec,        try_code,         try_bpf,
 	try_unlink,       try_prctl,       try_io_uring,     try_process_memory,
 	try_foreign_file, try_write,       try_private_read, try_private_write,
-	try_private_mode,
+	try_private_mode, try_create,      try_rename,       try_remove,
+	try_create_above, try_read_above,
 };
 
 #define ATTEMPTS (sizeof(attempts) / sizeof(*attempts))
@@ -337,12 +383,14 @@ static void stop_before(uint64_t ns)
 	stopped_ns = clock_now_ns() - ns;
 }
 
-static struct confined *start(enum confined_kind kind)
+static struct confined *start_with(enum confined_kind kind,
+				   const struct landlock_files *files)
 {
 	static int state = 1;
 	const struct confined_service service = {ATTEMPT, END - ATTEMPT, answer, &state};
 	const struct confined_options options = {
 		.kind = kind,
+		.files = files,
 		.name = "test-confined",
 		.services = &service,
 		.service_count = 1,
@@ -359,6 +407,11 @@ static struct confined *start(enum confined_kind kind)
 		fprintf(stderr, "%s\n", err ? err->message : why->message);
 	REQUIRE(!err && !why);
 	return confined;
+}
+
+static struct confined *start(enum confined_kind kind)
+{
+	return start_with(kind, NULL);
 }
 
 /* Returns the answer's text, or the error message; to be freed. */
@@ -556,6 +609,57 @@ static void client_cannot_use_files_of_root(void)
 	unlink(private_path);
 }
 
+/* A directory `own` for the child, and a file that all may read beside it. */
+static int make_own(void)
+{
+	char path[96];
+	int fd;
+
+	snprintf(own_path, sizeof(own_path), "/tmp/test-own-%d", getpid());
+	snprintf(path, sizeof(path), "%s/readable", own_path);
+	REQUIRE(!mkdir(own_path, 0700) && !chmod(own_path, 01777));
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+	REQUIRE(fd >= 0);
+	close(fd);
+	snprintf(path, sizeof(path), "%s/own", own_path);
+	REQUIRE(!mkdir(path, 0700) && !chown(path, shed_user(), shed_user()));
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+/* With Landlock a client writes to one directory, and reads what it needs. */
+static void client_has_few_files(void)
+{
+	static const char *const readable[] = {"/etc", "/no/such/path", NULL};
+	struct landlock_files files = {.readable = readable};
+	bool is_checked = syscall(444, NULL, 0, 1) > 0;
+	struct confined *confined;
+	char command[96];
+
+	if (geteuid())
+		return;
+	files.writable = make_own();
+	for (int i = 0; i < 2; i++) {
+		confined = start_with(CONFINED_CLIENT, i ? &files : NULL);
+		CHECK_INT(attempt(confined, try_foreign_file), 0);
+		CHECK_INT(attempt(confined, try_create), 0);
+		CHECK_INT(attempt(confined, try_rename), 0);
+		CHECK_INT(attempt(confined, try_remove), 0);
+		CHECK_INT(attempt(confined, try_create_above),
+			  i && is_checked ? EACCES : 0);
+		CHECK_INT(attempt(confined, try_read_above),
+			  i && is_checked ? EACCES : 0);
+		CHECK_INT(attempt(confined, try_exec), EPERM);
+		confined_destroy(confined);
+	}
+	close(files.writable);
+	snprintf(command, sizeof(command), "rm -r %s", own_path);
+	REQUIRE(!system(command));
+	if (!is_checked)
+		CHECK_NOT_FOR_KERNEL("no Landlock");
+}
+
 /* A child that has given up root's id still ends with its parent. */
 static void a_child_ends_with_its_parent(void)
 {
@@ -748,6 +852,7 @@ int main(void)
 	RUN(reader_opens_what_it_may);
 	RUN(client_keeps_the_network);
 	RUN(client_cannot_use_files_of_root);
+	RUN(client_has_few_files);
 	RUN(a_child_ends_with_its_parent);
 	RUN(errors_and_questions);
 	RUN(ends_are_told);

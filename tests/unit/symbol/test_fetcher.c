@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -108,6 +109,7 @@ static void stop_server(const struct server *server)
 }
 
 static char cache[] = "/tmp/memtrace-fetcher-XXXXXX";
+static int cache_fd = -1;
 
 /* The bytes of all files below the cache. */
 static uint64_t cached_bytes(void)
@@ -125,11 +127,11 @@ static uint64_t cached_bytes(void)
 
 static struct fetcher *start(const struct server *server)
 {
-	const struct fetcher_options options = {.cache = -1, .file_bytes = LIMIT};
+	const struct fetcher_options options = {.cache = cache_fd, .file_bytes = LIMIT};
 	struct fetcher *fetcher;
 	char text[64];
 
-	snprintf(text, sizeof(text), "http://127.0.0.1:%u", server->port);
+	snprintf(text, sizeof(text), "http://localhost:%u", server->port);
 	setenv("DEBUGINFOD_URLS", text, 1);
 	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
 	setenv("DEBUGINFOD_TIMEOUT", "600", 1);
@@ -260,6 +262,9 @@ int main(void)
 	char command[64];
 
 	REQUIRE(mkdtemp(cache) && !chmod(cache, 0777));
+	/* Root's child gets the directory, and may open few other files. */
+	if (!geteuid())
+		cache_fd = open(cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	RUN(a_file);
 	RUN(slow_servers);
 	RUN(large_files);
