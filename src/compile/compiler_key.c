@@ -29,8 +29,8 @@ bool compiler_key(const struct source *source, const struct headers *headers,
 	add_environment(&text, "LD_PRELOAD");
 	for (const struct embedded_file *f = embedded_headers; f->name; f++)
 		strbuf_appendf(&text, "%s\n%s\n", f->name, f->text);
-	for (size_t i = 0; i < source->flag_count; i++)
-		strbuf_appendf(&text, "%s\n", source->flags[i]);
+	for (size_t i = 0; i < source->flags.count; i++)
+		strbuf_appendf(&text, "%s\n", source->flags.list[i]);
 	strbuf_append(&text, source->text);
 	return cache_key_make(&text, ret);
 }

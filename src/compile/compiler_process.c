@@ -60,8 +60,8 @@ static bool pack(const struct source *source, const struct headers *headers,
 	bool is_packed =
 		append_string(ret, headers->path) && append_string(ret, source->text);
 
-	for (size_t i = 0; i < source->flag_count; i++)
-		is_packed &= append_string(ret, source->flags[i]);
+	for (size_t i = 0; i < source->flags.count; i++)
+		is_packed &= append_string(ret, source->flags.list[i]);
 	for (size_t i = 0; i < headers->flag_count; i++)
 		is_packed &= append_string(ret, headers->flags[i]);
 	return is_packed;

@@ -5,7 +5,7 @@
 
 #include "util/embedded.h"
 
-/* The fragments of the BPF program; they are joined in this order. */
+/* The fragments of the BPF program; source_fragments.c joins them. */
 extern const struct embedded_file embedded_probes[];
 
 /* The minimal kernel header tree, by path within the tree. */

@@ -6,7 +6,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "compile/source.h"
+#include "compile/source_options.h"
 
 /* Write the KERNEL_BY_... ranges of probes/kernel.c. The pages of a class that is not
  * traced itself are counted as pages. */

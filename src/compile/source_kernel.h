@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the program text that tell probes/kernel.c about the running kernel; -D
- * flags give it the rest. Only for source.c. */
+ * flags give it the rest. */
 #ifndef COMPILE_SOURCE_KERNEL_H
 #define COMPILE_SOURCE_KERNEL_H
 
+#include "compile/source_options.h"
 #include "util/strbuf.h"
-
-struct kernel_point;
-struct source_options;
 
 /* Append KERNEL_RANGES: the address ranges of the kernel code behind each class of
  * allocations. */
@@ -15,5 +13,8 @@ void source_append_ranges(struct strbuf *text, const struct source_options *o);
 
 /* Append the program for a tracepoint. source_point_name() gives its name. */
 void source_append_point(struct strbuf *text, const struct kernel_point *point);
+
+/* The name of the program for a tracepoint of the kernel's allocations. */
+void source_point_name(const struct kernel_point *point, char ret[PROGRAM_NAME_MAX]);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
+#include "compile/source_kernel.h"
 #include "trace/tracer_state.h"
 
 /* --- attach ----------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ static const struct opener {
 	{"bpf/kernel_identity.c", 1, "/sys/kernel/notes"},
 	{"bpf/kernel_offsets.c", 1, "its own program"},
 	{"kernel_heap/kernel_points.c", 1, "tracefs"},
-	{"compile/source.c", 1, "/proc/self"},
+	{"compile/source_sizes.c", 1, "/proc/self"},
 	{"tracees/system_wide.c", 2, "/proc, and what the user names"},
 	{"session/fetch_cache.c", 4, "what the user names"},
 	{"files/new_file.c", 15, "output files"},

@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "abi_walk.h"
+#include "compile/embedded.h"
 #include "compile/source.h"
 #include "snapshot/sampling.h"
 #include "traffic_record.h"
@@ -35,8 +36,8 @@ static struct source *build(const struct source_options *options,
 
 static bool has_flag(const struct source *source, const char *prefix)
 {
-	for (size_t i = 0; i < source->flag_count; i++) {
-		if (!strncmp(source->flags[i], prefix, strlen(prefix)))
+	for (size_t i = 0; i < source->flags.count; i++) {
+		if (!strncmp(source->flags.list[i], prefix, strlen(prefix)))
 			return true;
 	}
 	return false;
@@ -232,12 +233,54 @@ static void runs_share_their_code(void)
 	CHECK_INT(one->values.of[ABI_RUN_START], 1000);
 	CHECK_INT(other->values.of[ABI_RUN_START], 2000);
 	CHECK_STR(one->text, other->text);
-	REQUIRE(one->flag_count == other->flag_count);
-	for (size_t i = 0; i < one->flag_count; i++)
-		CHECK_STR(one->flags[i], other->flags[i]);
+	REQUIRE(one->flags.count == other->flags.count);
+	for (size_t i = 0; i < one->flags.count; i++)
+		CHECK_STR(one->flags.list[i], other->flags.list[i]);
 	source_destroy(one);
 	source_destroy(other);
 	vec_deinit(&meanings.list);
+}
+
+/* Count a fragment of probes/ if it is part of the program of some kind of run. */
+static void mark_fragments(const struct source_options *options, unsigned *used)
+{
+	struct meanings meanings = {0};
+	struct source *source = build(options, &meanings);
+	char line[128];
+
+	for (size_t i = 0; embedded_probes[i].name; i++) {
+		snprintf(line, sizeof(line), "\n#line 1 \"probes/%s\"\n",
+			 embedded_probes[i].name);
+		used[i] += strstr(source->text, line) != NULL;
+	}
+	source_destroy(source);
+	vec_deinit(&meanings.list);
+}
+
+static void each_fragment_belongs_to_some_run(void)
+{
+	const struct event_spec event = {.kind = EVENT_PROFILE};
+	const struct kernel_points points = {0};
+	const struct kernel_trace kernel = {0};
+	struct source_options options = defaults();
+	unsigned used[64] = {0};
+	size_t count = 0;
+
+	options.rules = options.mappings = true;
+	mark_fragments(&options, used);
+	options.no_atomics = options.told = true;
+	mark_fragments(&options, used);
+	options.told = false;
+	options.event = &event;
+	mark_fragments(&options, used);
+	options.event = NULL;
+	options.kernel_points = &points;
+	options.kernel = &kernel;
+	mark_fragments(&options, used);
+	for (; embedded_probes[count].name; count++)
+		if (!used[count])
+			CHECK_FAIL("no run needs %s", embedded_probes[count].name);
+	CHECK(count > 30 && count < 64);
 }
 
 static void scopes_are_compiled_in(void)
@@ -643,6 +686,7 @@ int main(void)
 	RUN(without_cookies_each_site_has_its_program);
 	RUN(later_probes_are_served);
 	RUN(runs_share_their_code);
+	RUN(each_fragment_belongs_to_some_run);
 	RUN(scopes_are_compiled_in);
 	RUN(sites_carry_their_arguments);
 	RUN(sample_classes_agree);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/source_sizes.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <bpf/libbpf.h>
+
+#include "abi.h"
+#include "abi_walk.h"
+#include "traffic_record.h"
+
+/* Slots with --pid, some 700 bytes each. In a table that is nearly full a process may
+ * find no free slot (abi.h), so there are more slots than users name processes. */
+#define FEW_PROCESSES 1024
+#define PROCESSES_MAX 32768
+
+/* Buckets of four rules. 1 MiB is enough for a compiler (21,000 call sites); further
+ * rules go to the spill map. Several processes get more. */
+#define FEW_RULE_BUCKETS  16384
+#define MANY_RULE_BUCKETS 65536
+
+/* Address-space layouts that can exist at the same time. Each takes 16 KiB. */
+#define LAYOUTS 2048
+
+/* Slots per thread. With three quarters of the slots free, the few slots that a thread
+ * can use are hardly ever all taken. */
+#define THREAD_ROOM 4
+
+_Static_assert(PROCESSES_MAX - 1 <= ABI_RULE_SLOT(UINT64_MAX), "it fits a rule's key");
+
+static uint32_t power_of_two_from(uint64_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n && p < 1u << 31)
+		p *= 2;
+	return p;
+}
+
+/* PROC_PID_INIT_INO, include/linux/proc_ns.h */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+
+void pid_namespace_read(struct pid_namespace *ret)
+{
+	struct stat st;
+
+	*ret = (struct pid_namespace){0};
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE)
+		return;
+	ret->device = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
+	ret->inode = st.st_ino;
+}
+
+static void compute_thread_sizes(const struct source_options *o, struct source_sizes *ret)
+{
+	if (!o->traffic)
+		return;
+	ret->thread_slots = power_of_two_from(o->max_threads * THREAD_ROOM);
+	ret->thread_record_bytes =
+		(uint32_t)(sizeof(struct abi_thread) +
+			   (o->temporary_threshold + 1) * sizeof(uint64_t));
+}
+
+/* The stack_pcs map has room for max_stacks stacks of this depth, or for FEW_STACKS of
+ * the largest depth if that is more. Builds by make, which have the most stacks, have 14
+ * frames on average, LibreOffice 35. */
+#define USUAL_DEPTH 16
+#define FEW_STACKS  4096
+
+static uint32_t stack_pcs_blocks(const struct source_options *options)
+{
+	uint64_t stacks = options->max_stacks, depth = options->stack_depth;
+	uint64_t few = stacks < FEW_STACKS || options->no_atomics ? stacks : FEW_STACKS;
+	uint64_t words = few * depth;
+
+	/* Without atomics each stack has room for the largest depth
+	 * (probes/stack_hash.c). */
+	if (!options->no_atomics && depth > USUAL_DEPTH)
+		depth = USUAL_DEPTH;
+	if (words < stacks * depth)
+		words = stacks * depth;
+	return (uint32_t)(words / ABI_PCS_BLOCK + 1);
+}
+
+void source_sizes_compute(const struct source_options *options, struct source_sizes *ret)
+{
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t slots = options->max_allocations * 10 / 7;
+
+	/*
+	 * With two choices of buckets of eight, and insertion into the emptier one, a
+	 * table is 70 % full before the first overflow. A stack goes to its first bucket
+	 * if possible, since two processors may insert the same stack; then that is about
+	 * 25 %.
+	 */
+	*ret = (struct source_sizes){
+		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
+		.process_slots = options->scope == SCOPE_PROCESSES
+					 ? FEW_PROCESSES
+					 : power_of_two_from(options->max_processes),
+		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
+		.live_spill = (uint32_t)(options->max_allocations / 128 + 64),
+		.pending_spill = ABI_PENDING_SPILL,
+		.stack_buckets = (uint32_t)(options->max_stacks * 4 / ABI_STACK_WAYS + 1),
+		.max_stacks = (uint32_t)options->max_stacks,
+		.stack_depth = options->stack_depth,
+		.stack_pcs_blocks = stack_pcs_blocks(options),
+		.rule_buckets = options->scope == SCOPE_PROCESSES ? FEW_RULE_BUCKETS
+								  : MANY_RULE_BUCKETS,
+		.unwind_pages =
+			(uint32_t)(options->unwind_memory_bytes / ABI_UNWIND_PAGE_BYTES),
+		.layouts = LAYOUTS,
+	};
+	if (options->no_atomics) {
+		ret->live_buckets = ret->stack_buckets = 0;
+		ret->live_spill = (uint32_t)options->max_allocations;
+		ret->pending_spill = ABI_PENDING_ALL;
+	}
+	compute_thread_sizes(options, ret);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes of the BPF maps of a run. */
+#ifndef COMPILE_SOURCE_SIZES_H
+#define COMPILE_SOURCE_SIZES_H
+
+#include "compile/source_options.h"
+
+/* Table sizes that follow from the options. The probes and memtrace must use the same. */
+struct source_sizes {
+	uint32_t cpu_slots;     /* records of `counters`, a power of two */
+	uint32_t process_slots; /* of `processes`, a power of two */
+	/* 0 without atomics: all elements are in the spill maps then. */
+	uint32_t live_buckets;
+	uint32_t live_spill;    /* entries */
+	uint32_t pending_spill; /* entries */
+	uint32_t stack_buckets;
+	uint32_t max_stacks;
+	uint32_t stack_depth;           /* return addresses per stack at most */
+	uint32_t stack_pcs_blocks;      /* of `stack_pcs` (abi_walk.h) */
+	uint32_t rule_buckets;          /* a power of two */
+	uint32_t unwind_pages, layouts; /* entries of these maps */
+	/* 0 without traffic: */
+	uint32_t thread_slots; /* of `threads`, a power of two */
+	uint32_t thread_record_bytes;
+};
+
+/* Compute the table sizes for `options`. */
+void source_sizes_compute(const struct source_options *options, struct source_sizes *ret);
+
+#endif
