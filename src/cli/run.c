@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/diff.h"
 #include "options/options.h"
@@ -13,8 +15,10 @@
 #include "session/session.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/unread.h"
 
-#define EXIT_USAGE 2
+#define EXIT_USAGE  2
+#define EXIT_UNREAD (128 + SIGPIPE)
 
 /* All errors are printed here. The message is escaped, because it contains names that the
  * target or the user chose. The detail keeps its line breaks. */
@@ -50,10 +54,17 @@ static void open_standard_descriptors(void)
 /* For actions that only print. */
 static struct error *flush_stdout(int *status)
 {
+	errno = fd_is_unread(STDOUT_FILENO) ? EPIPE : EIO;
 	if (fflush(stdout) || ferror(stdout))
 		return error_errno(ERROR_IO, errno, "cannot write to standard output");
 	*status = 0;
 	return NULL;
+}
+
+/* Did the run end because the reader of standard output has ended, as in `| head`? */
+static bool is_of_reader(const struct error *err)
+{
+	return err->saved_errno == EPIPE && fd_is_unread(STDOUT_FILENO);
 }
 
 int cli_run(int argc, char *argv[])
@@ -96,6 +107,11 @@ int cli_run(int argc, char *argv[])
 	/* A faulty file named by an option is a usage error too. */
 	if (err && err->code == ERROR_USAGE)
 		status = EXIT_USAGE;
+	/* As by SIGPIPE, if that is not ignored. */
+	if (err && is_of_reader(err)) {
+		error_destroy(err);
+		return EXIT_UNREAD;
+	}
 	if (err)
 		print_error(err, options.verbose);
 	return status;

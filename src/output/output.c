@@ -5,6 +5,8 @@
 #include <stdio_ext.h>
 #include <unistd.h>
 
+#include "util/unread.h"
+
 /* Large, because reports of many stacks reach hundreds of megabytes. */
 #define STREAM_BYTES ((size_t)256 * 1024)
 
@@ -45,7 +47,8 @@ struct error *output_flush(struct output *output)
 	struct error *err = NULL;
 
 	if (!output->path) {
-		errno = EIO; /* for the error of an earlier write, whose errno is lost */
+		/* For the error of an earlier write, whose errno is lost. */
+		errno = fd_is_unread(fileno(output->file)) ? EPIPE : EIO;
 		return fflush(output->file) || ferror(output->file)
 			       ? error_errno(ERROR_IO, errno,
 					     "cannot write the report to standard output")

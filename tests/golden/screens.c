@@ -51,7 +51,16 @@ static const struct program {
 
 /* --- a terminal --------------------------------------------------------------------- */
 
-_Noreturn static void run(int terminal, const char *snapshot, const char *const *options)
+/* The variables of a terminal: its name, NULL: none; and whether colours are wanted. */
+struct kind {
+	const char *term;
+	bool has_colors;
+};
+
+static const struct kind without_colors = {"xterm", false};
+
+_Noreturn static void run(int terminal, const char *snapshot, const struct kind *kind,
+			  const char *const *options)
 {
 	const char *argv[16] = {"memtrace", "--replay", snapshot, "-q"};
 	size_t count = 4;
@@ -60,8 +69,12 @@ _Noreturn static void run(int terminal, const char *snapshot, const char *const 
 		argv[count++] = *options++;
 	setenv("TZ", "UTC", 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
-	setenv("TERM", "xterm", 1);
-	setenv("NO_COLOR", "1", 1);
+	unsetenv("TERM");
+	unsetenv("NO_COLOR");
+	if (kind->term)
+		setenv("TERM", kind->term, 1);
+	if (!kind->has_colors)
+		setenv("NO_COLOR", "1", 1);
 	dup2(terminal, STDOUT_FILENO);
 	execv(MEMTRACE, (char *const *)argv);
 	_exit(127);
@@ -69,8 +82,8 @@ _Noreturn static void run(int terminal, const char *snapshot, const char *const 
 
 /* What memtrace writes to a terminal of this size, owned. Line ends are as it wrote
  * them. */
-static char *show(const char *name, unsigned short columns, unsigned short lines,
-		  const char *const *options)
+static char *show_on(const struct kind *kind, const char *name, unsigned short columns,
+		     unsigned short lines, const char *const *options)
 {
 	const struct winsize size = {.ws_row = lines, .ws_col = columns};
 	_cleanup_(closep) int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -92,7 +105,7 @@ static char *show(const char *name, unsigned short columns, unsigned short lines
 	pid = fork();
 	REQUIRE(pid >= 0);
 	if (!pid)
-		run(terminal, path, options);
+		run(terminal, path, kind, options);
 	close(terminal);
 	/* Ends with EIO when the other end is closed. */
 	while ((n = read(master, buf, sizeof(buf))) > 0)
@@ -101,6 +114,12 @@ static char *show(const char *name, unsigned short columns, unsigned short lines
 	CHECK_INT(status, 0);
 	REQUIRE(!text.failed && text.len);
 	return strbuf_steal(&text);
+}
+
+static char *show(const char *name, unsigned short columns, unsigned short lines,
+		  const char *const *options)
+{
+	return show_on(&without_colors, name, columns, lines, options);
 }
 
 /* --- the screens -------------------------------------------------------------------- */
@@ -216,11 +235,102 @@ static void other_reports(void)
 	}
 }
 
+/* Does the text have this word, between blanks or line ends? */
+static bool has_word(const char *text, const char *word, size_t len)
+{
+	const char *at = text;
+
+	for (; (at = memmem(at, strlen(at), word, len)); at++) {
+		bool begins = at == text || strchr(" \n", at[-1]);
+
+		if (begins && (!at[len] || strchr(" \n", at[len])))
+			return true;
+	}
+	return false;
+}
+
+/* At 80 columns no word is broken: each is also in the report for a very wide terminal.
+ */
+static void whole_words(void)
+{
+	static const char *const options[][3] = {
+		{"--format=text", "--top=0", NULL},
+		{"--format=text", "--addresses", NULL},
+		{"--view=functions", "--top=0", NULL},
+		{"--view=tree", "--top=0", NULL},
+	};
+
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		for (size_t k = 0; k < sizeof(options) / sizeof(*options); k++) {
+			_cleanup_(freep) char *narrow =
+				show(programs[i].name, 80, 24, options[k]);
+			_cleanup_(freep) char *broad =
+				show(programs[i].name, 2000, 24, options[k]);
+
+			for (const char *at = narrow; *at; at += strspn(at, " \n")) {
+				size_t len = strcspn(at, " \n");
+
+				check_state.checks++;
+				if (!has_word(broad, at, len))
+					CHECK_FAIL("%s %s: %.*s is broken",
+						   programs[i].name, options[k][0],
+						   (int)len, at);
+				at += len;
+			}
+		}
+	}
+}
+
+/* Remove "ESC [ ... m". */
+static void strip(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at;) {
+		if (at[0] == '\x1b' && at[1] == '[') {
+			at += 2 + strspn(at + 2, "0123456789;");
+			REQUIRE(*at == 'm');
+			at++;
+		} else {
+			*to++ = *at++;
+		}
+	}
+	*to = '\0';
+}
+
+/* A dumb terminal, and one without a name, get no escape sequences; others get colours
+ * and the same text. */
+static void kinds_of_terminals(void)
+{
+	static const struct kind dumb = {"dumb", true}, none = {NULL, true},
+				 color = {"xterm", true};
+	static const char *const options[][3] = {{NULL}, {"--format=text", NULL}};
+
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		const char *name = programs[i].name;
+		_cleanup_(freep) char *plain = show(name, 80, 24, options[i % 2]);
+		_cleanup_(freep) char *on_dumb =
+			show_on(&dumb, name, 80, 24, options[i % 2]);
+		_cleanup_(freep) char *on_none =
+			show_on(&none, name, 80, 24, options[i % 2]);
+		_cleanup_(freep) char *colored =
+			show_on(&color, name, 80, 24, options[i % 2]);
+
+		CHECK_STR(on_dumb, plain);
+		CHECK_STR(on_none, plain);
+		CHECK(strchr(colored, '\x1b'));
+		strip(colored);
+		CHECK_STR(colored, plain);
+	}
+}
+
 int main(int argc, char *argv[])
 {
 	if (argc > 1)
 		write_dir = argv[1];
 	RUN(screens);
 	RUN(other_reports);
+	RUN(whole_words);
+	RUN(kinds_of_terminals);
 	return check_done();
 }

@@ -140,6 +140,7 @@ static void complete(const struct doc_command *command, char words[][256],
 	for (int i = 1; i < command->argc; i++)
 		if (!strcmp(command->argv[i], "--replay") ||
 		    !strcmp(command->argv[i], "--diff") ||
+		    !strcmp(command->argv[i], "--prime-cache") ||
 		    !strncmp(command->argv[i], "--help", 6))
 			traces = false;
 	ret[count++] = MEMTRACE_BINARY;

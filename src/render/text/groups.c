@@ -4,6 +4,7 @@
 #include "render/text/brief_page.h"
 #include "render/text_processes.h"
 #include "render/text/rows.h"
+#include "render/text/wrap.h"
 #include "util/escape.h"
 #include "util/path.h"
 
@@ -78,20 +79,23 @@ static void append_name(struct strbuf *out, const struct groups *groups,
 size_t text_append_group(struct strbuf *text, const struct report *report,
 			 const struct groups *groups, const struct group *group)
 {
+	size_t columns = text_columns(&report->options);
+	size_t most =
+		columns && columns < NAME_COLUMNS ? columns - columns / 4 : NAME_COLUMNS;
 	bool utf8 = report->options.utf8;
 	struct strbuf name = {0};
 	size_t before = text->len;
 
 	append_name(&name, groups, group);
-	brief_append_cut(text, strbuf_text(&name), NAME_COLUMNS, utf8);
+	brief_append_cut(text, strbuf_text(&name), most, utf8);
 	text->failed |= name.failed;
 	strbuf_deinit(&name);
 	return text->failed ? 0
 			    : brief_width(text->data + before, text->len - before, utf8);
 }
 
-void text_append_group_place(struct strbuf *text, const struct groups *groups,
-			     const struct group *group)
+void text_append_group_place(struct strbuf *text, const struct report *report,
+			     const struct groups *groups, const struct group *group)
 {
 	const char *name = group_name(groups, group);
 	const char *module = group_module(groups, group);
@@ -101,13 +105,14 @@ void text_append_group_place(struct strbuf *text, const struct groups *groups,
 		return;
 	if (file) {
 		strbuf_append(text, " (");
-		escape_text(text, path_base_name(file));
+		text_append_cut(text, path_base_name(file), &report->options);
 		if (group->line)
 			strbuf_appendf(text, ":%u", group->line);
 		strbuf_append_char(text, ')');
 	}
 	if (module) {
-		strbuf_append_char(text, ' ');
-		append_in_brackets(text, path_base_name(module));
+		strbuf_append(text, " [");
+		text_append_cut(text, path_base_name(module), &report->options);
+		strbuf_append_char(text, ']');
 	}
 }

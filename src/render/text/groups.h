@@ -13,7 +13,7 @@ size_t text_append_group(struct strbuf *text, const struct report *report,
 
 /* Append " [libxml2.so.2]" to a function that has a name, and to a line of a function its
  * place: " (tree.c:12)". */
-void text_append_group_place(struct strbuf *text, const struct groups *groups,
-			     const struct group *group);
+void text_append_group_place(struct strbuf *text, const struct report *report,
+			     const struct groups *groups, const struct group *group);
 
 #endif

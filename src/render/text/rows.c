@@ -13,8 +13,26 @@
 #include "util/escape.h"
 #include "util/path.h"
 
+void text_append_cut(struct strbuf *text, const char *name,
+		     const struct report_options *options)
+{
+	size_t columns = text_columns(options);
+	struct strbuf escaped = {0};
+
+	escape_text(&escaped, name);
+	/* A frame begins a quarter into the line. */
+	if (columns)
+		brief_append_cut(text, strbuf_text(&escaped), columns - columns / 4,
+				 options->utf8);
+	else
+		strbuf_append_bytes(text, strbuf_text(&escaped), escaped.len);
+	text->failed |= escaped.failed;
+	strbuf_deinit(&escaped);
+}
+
 /* Append "[libc.so.6]". Names of the kernel such as "[vdso]" have brackets already. */
-static void append_module(struct strbuf *text, const char *module)
+static void append_module(struct strbuf *text, const char *module,
+			  const struct report_options *options)
 {
 	const char *name = module ? path_base_name(module) : "unknown";
 	size_t len = strlen(name);
@@ -22,19 +40,22 @@ static void append_module(struct strbuf *text, const char *module)
 
 	if (!has_brackets)
 		strbuf_append_char(text, '[');
-	escape_text(text, name);
+	text_append_cut(text, name, options);
 	if (!has_brackets)
 		strbuf_append_char(text, ']');
 }
 
 /* Append " at file:line" if it is known. */
 static void append_place(struct strbuf *text, const struct report_frame *frame,
-			 bool short_paths)
+			 const struct report_options *options)
 {
 	if (!frame->file || !*frame->file)
 		return;
 	strbuf_append(text, " at ");
-	escape_text(text, short_paths ? path_base_name(frame->file) : frame->file);
+	if (text_has_short_paths(options))
+		text_append_cut(text, path_base_name(frame->file), options);
+	else
+		escape_text(text, frame->file);
 	if (frame->line)
 		strbuf_appendf(text, ":%u", frame->line);
 }
@@ -42,24 +63,17 @@ static void append_place(struct strbuf *text, const struct report_frame *frame,
 void text_append_name(struct strbuf *text, const char *symbol,
 		      const struct report_options *options)
 {
-	size_t columns = text_columns(options);
-	struct strbuf name = {0}, escaped = {0};
+	struct strbuf name = {0};
 
 	if (!text_has_short_names(options)) {
 		escape_text(text, symbol);
 		return;
 	}
+	/* Even a short name may be long. */
 	short_name_append(&name, symbol);
-	escape_text(&escaped, strbuf_text(&name));
-	/* Even a short name may be long. A frame begins a quarter into the line. */
-	if (columns)
-		brief_append_cut(text, strbuf_text(&escaped), columns - columns / 4,
-				 options->utf8);
-	else
-		strbuf_append_bytes(text, strbuf_text(&escaped), escaped.len);
-	text->failed |= name.failed || escaped.failed;
+	text_append_cut(text, strbuf_text(&name), options);
+	text->failed |= name.failed;
 	strbuf_deinit(&name);
-	strbuf_deinit(&escaped);
 }
 
 static void make_frame(const void *arg, const struct report_frame *frame,
@@ -92,15 +106,15 @@ static void make_frame(const void *arg, const struct report_frame *frame,
 			strbuf_appendf(text, "+0x%" PRIx64 " ", frame->offset);
 		else
 			strbuf_append_char(text, ' ');
-		append_module(text, frame->module);
+		append_module(text, frame->module, options);
 	} else if (frame->module) {
 		strbuf_append_char(text, '[');
-		escape_text(text, path_base_name(frame->module));
+		text_append_cut(text, path_base_name(frame->module), options);
 		strbuf_appendf(text, "+0x%" PRIx64 "]", frame->offset);
 	} else {
 		strbuf_append(text, "[unknown]");
 	}
-	append_place(text, frame, text_has_short_paths(options));
+	append_place(text, frame, options);
 	strbuf_append_char(text, '\n');
 }
 

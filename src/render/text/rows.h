@@ -20,6 +20,10 @@ struct text_rows {
 void text_append_rows(struct text_page *page, const struct report_section *section,
 		      const struct text_rows *rows);
 
+/* Append a name, escaped; on a terminal cut to three quarters of a line. */
+void text_append_cut(struct strbuf *text, const char *name,
+		     const struct report_options *options);
+
 /* Append the name of a function, escaped, in the form that the options say. */
 void text_append_name(struct strbuf *text, const char *symbol,
 		      const struct report_options *options);

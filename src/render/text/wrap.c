@@ -89,10 +89,13 @@ static void indent(struct wrap *w, size_t columns)
 	w->has_word = false;
 }
 
-static void break_line(struct wrap *w)
+/* Begin a line for a word, indented less if that lets the word fit. */
+static void break_line(struct wrap *w, size_t width)
 {
+	size_t most = width < w->columns ? w->columns - width : w->indent;
+
 	strbuf_append_char(w->out, '\n');
-	indent(w, w->indent);
+	indent(w, most < w->indent ? most : w->indent);
 }
 
 /* Bytes of the character at `at`, of well-formed UTF-8. */
@@ -116,7 +119,7 @@ static void put_broken(struct wrap *w, const char *at, const char *end)
 			width = brief_width(at, len, w->utf8);
 		}
 		if (w->used + width > w->columns && w->used > w->indent)
-			break_line(w);
+			break_line(w, w->columns);
 		strbuf_append_bytes(w->out, at, len);
 		w->used += width;
 		at += len;
@@ -129,7 +132,7 @@ static void put_word(struct wrap *w, size_t blanks, const char *at, const char *
 	size_t width = word_width(at, end, w->utf8);
 
 	if (w->has_word && w->used + blanks + width > w->columns) {
-		break_line(w);
+		break_line(w, width);
 		blanks = 0;
 	}
 	for (size_t i = 0; i < blanks; i++)
@@ -187,6 +190,14 @@ static bool has_label(const char *at, const char *end)
 	       !memchr(at, '\t', LABEL_COLUMNS);
 }
 
+/* As many of the `blanks` before the first word of a line as let the word fit. */
+static size_t fit(const struct wrap *w, size_t blanks, size_t width)
+{
+	if (width > w->columns || blanks + width <= w->columns)
+		return blanks;
+	return w->columns - width;
+}
+
 static void wrap_line(struct wrap *w, const char *at, const char *end)
 {
 	bool has_tab = at < end && *at == '\t';
@@ -198,8 +209,8 @@ static void wrap_line(struct wrap *w, const char *at, const char *end)
 	w->indent = is_labelled ? LABEL_COLUMNS : blanks + INDENT_MORE;
 	if (w->indent > w->columns / 2)
 		w->indent = w->columns / 2;
-	if (blanks < w->columns)
-		indent(w, at < end ? blanks : 0);
+	if (at < end && blanks < w->columns)
+		indent(w, fit(w, blanks, word_width(at, unit_end(at, end), w->utf8)));
 	blanks = 0;
 	while (at < end) {
 		const char *word = at;

@@ -95,7 +95,7 @@ static void append_function(struct text_page *page, const struct report_section 
 	text_set_style(page, TEXT_FUNCTION);
 	text_append_group(&page->text, report, groups, group);
 	text_set_style(page, TEXT_PLAIN);
-	text_append_group_place(&page->text, groups, group);
+	text_append_group_place(&page->text, report, groups, group);
 	strbuf_append_char(&page->text, '\n');
 	text_flush_some(page);
 }

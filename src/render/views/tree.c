@@ -114,7 +114,8 @@ static void append_function(struct tree_text *t, uint32_t node, size_t times)
 	if (times > 1)
 		strbuf_appendf(&page->text, " (%zu times)", times);
 	if (!has_module_of_parent(t, node))
-		text_append_group_place(&page->text, groups, group_of(t, node));
+		text_append_group_place(&page->text, page->report, groups,
+					group_of(t, node));
 	t->used += page->text.len - before;
 }
 
@@ -131,6 +132,20 @@ static bool is_full(const struct tree_text *t, size_t next)
 	return t->used && start + t->used + strlen(" > ") + width > columns;
 }
 
+/* The column where a further line begins with the function `next` and the mark before it:
+ * below the first function, or where the function fits a terminal. */
+static size_t line_start(const struct tree_text *t, size_t next)
+{
+	size_t columns = text_columns(&t->page->report->options);
+	size_t start = NAME_COLUMN + t->indent;
+	size_t width = strlen("> ") +
+		       t->widths.data[t->tree->nodes.data[t->chain.data[next]].group];
+
+	if (!columns || start + width <= columns)
+		return start;
+	return width < columns ? columns - width : 0;
+}
+
 static void append_chain(struct tree_text *t)
 {
 	struct strbuf *text = &t->page->text;
@@ -140,7 +155,7 @@ static void append_chain(struct tree_text *t)
 	for (size_t i = 0, times; i < t->chain.len; i += times) {
 		times = count_recursion(t, i);
 		if (i && is_full(t, i)) {
-			strbuf_appendf(text, "\n%*s", (int)(NAME_COLUMN + t->indent), "");
+			strbuf_appendf(text, "\n%*s", (int)line_start(t, i), "");
 			t->used = 0;
 		}
 		if (i) {

@@ -68,6 +68,16 @@ static void long_words(void)
 	      "0123456789abcdefghij\n    klmnop\n");
 }
 
+/* A word begins further to the left if it then fits. */
+static void moved_words(void)
+{
+	check("          0123456789abc\n", 20, false, "       0123456789abc\n");
+	check("        a b 0123456789abcdef\n", 20, false,
+	      "        a b\n    0123456789abcdef\n");
+	check("        a 0123456789abcdefgh\n", 20, false,
+	      "        a\n  0123456789abcdefgh\n");
+}
+
 static void wide_characters(void)
 {
 	/* Two columns each; never broken within a character. */
@@ -117,6 +127,7 @@ int main(void)
 	RUN(numbers);
 	RUN(tabs);
 	RUN(long_words);
+	RUN(moved_words);
 	RUN(wide_characters);
 	RUN(colors);
 	RUN(hostile);
