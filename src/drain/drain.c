@@ -124,31 +124,44 @@ static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver
 /* How often the tables are read if the journal overflows. */
 #define MAX_READINGS 6
 
+static struct error *read_all(struct drain *d, bool *settled)
+{
+	_cleanup_(freep) uint32_t *first =
+		calloc((size_t)d->sizes->live_buckets + 1, sizeof(*first));
+	struct error *err = NULL;
+
+	if (!first)
+		return error_no_memory();
+	d->first_of_bucket = first;
+	hashmap_init(&d->others, d->ticks->start_ns);
+	for (int i = 0; i < MAX_READINGS && !err && !*settled; i++)
+		err = read_blocks(d, settled);
+	hashmap_deinit(&d->others);
+	d->first_of_bucket = NULL;
+	return err;
+}
+
 struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,
 			   const struct drain_slots *slots,
 			   const struct tick_clock *ticks,
-			   const struct drain_resolver *resolver, struct snapshot *snap,
-			   bool *settled)
+			   const struct drain_resolver *resolver, struct drain_kept *kept,
+			   struct snapshot *snap, bool *settled)
 {
-	_cleanup_(freep) uint32_t *first =
-		calloc((size_t)sizes->live_buckets + 1, sizeof(*first));
 	struct drain d = {.maps = maps,
 			  .sizes = sizes,
 			  .slots = slots,
 			  .ticks = ticks,
 			  .snap = snap,
-			  .control = control,
-			  .first_of_bucket = first};
+			  .control = control};
 	struct error *err = NULL;
 
-	if (!first)
-		return error_no_memory();
-	hashmap_init(&d.others, ticks->start_ns);
-	*settled = false;
-	for (int i = 0; i < MAX_READINGS && !err && !*settled; i++)
-		err = read_blocks(&d, settled);
-	hashmap_deinit(&d.others);
+	*settled = kept && drain_kept_begin(kept, &d);
+	if (!*settled) {
+		err = read_all(&d, settled);
+		if (kept)
+			drain_kept_end(kept, &d, !err && *settled);
+	}
 
 	/* Read the stacks last: then they include each stack that a block names. */
 	resolver->catch_up(resolver->arg);
@@ -157,8 +170,11 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	if (used > sizes->max_stacks)
 		used = sizes->max_stacks;
 	/* Only in the buckets: an element of a hash could hold another block by now. */
-	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK && maps->live >= 0)
+	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK && maps->live >= 0) {
 		err = drain_renumber(maps->live, sizes->live_buckets, resolver);
+		if (kept)
+			drain_kept_drop(kept);
+	}
 	vec_deinit(&d.keys);
 	if (err)
 		return err;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "drain/drain_kept.h"
 #include "bpf/families.h"
 #include "bpf/fence.h"
 #include "compile/source.h"
@@ -50,14 +51,15 @@ struct drain_resolver {
  * caller has set snap->time_ns and snap->attached_ns. `control` is the mapped control
  * record. If the journal overflows, the tables are read again. If it overflows each time,
  * *settled is false and the snapshot is inconsistent: blocks that moved during the
- * reading may be missing or listed twice.
+ * reading may be missing or listed twice. `kept` (NULL: read in any case) has the blocks
+ * of the last reading.
  */
-struct error *drain_blocks(const struct drain_maps *maps,
-			   const struct source_sizes *sizes, struct abi_control *control,
-			   const struct drain_slots *slots,
-			   const struct tick_clock *ticks,
-			   const struct drain_resolver *resolver, struct snapshot *snap,
-			   bool *settled) __attribute__((warn_unused_result));
+struct error *
+drain_blocks(const struct drain_maps *maps, const struct source_sizes *sizes,
+	     struct abi_control *control, const struct drain_slots *slots,
+	     const struct tick_clock *ticks, const struct drain_resolver *resolver,
+	     struct drain_kept *kept, struct snapshot *snap, bool *settled)
+	__attribute__((warn_unused_result));
 
 /* Ask the resolver for the stack of each block that has the number of a miss; for use
  * between snapshots. Blocks in the buckets get the number of their stack. A block that

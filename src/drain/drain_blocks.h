@@ -22,7 +22,9 @@ struct drain {
 	struct snapshot *snap;
 	struct abi_control *control;
 	bool settled, fenced;
-	bool is_half_made;        /* a slot was read while its block was changing */
+	bool fence_failed; /* the wait that the last reading began; journal not open yet
+			    */
+	bool is_half_made; /* a slot was read while its block was changing */
 	uint64_t late_changes;    /* control->late_changes when the journal was opened */
 	uint64_t applied, wanted; /* entries, if the journal is a ring */
 	/* Blocks outside of the buckets' runs: key to index in snap->blocks. */

@@ -105,7 +105,8 @@ struct error *drain_journal_open(struct drain *d)
 	struct error *err;
 
 	/* Wait for all programs that wrote to the half that is used next. */
-	d->fenced = fence_end(d->maps->fence);
+	d->fenced = fence_end(d->maps->fence) && !d->fence_failed;
+	d->fence_failed = false;
 	d->is_half_made = false;
 	err = is_ring(d) ? clear_ring(d) : clear_half(d);
 	if (err)

@@ -341,7 +341,8 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	err = t->options.event
 		      ? tracer_add_events(t, &by_slot, snap)
 		      : drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
-				     &t->ticks, &resolver, snap, &settled);
+				     &t->ticks, &resolver,
+				     t->options.kernel ? NULL : &t->kept, snap, &settled);
 	t->unsettled += !settled;
 	snap->inconsistent = !settled;
 	if (!err)
@@ -446,4 +447,5 @@ void tracer_destroy(struct tracer *t)
 	free(t->no_cache);
 	fence_close(&t->fence);
 	free(t);
+	drain_kept_deinit(&t->kept);
 }

@@ -294,6 +294,7 @@ static struct error *remove_blocks(struct tracer *t, const bool gone[], bool hel
 	struct taken_blocks blocks = {t, held};
 	const struct drain_taken taken = {take_block, &blocks};
 
+	drain_kept_drop(&t->kept);
 	if (!t->options.event)
 		return drain_remove_gone(&t->maps, &t->source->sizes, t->control, gone,
 					 &taken, &sum->gone, &sum->gone_bytes);

@@ -96,6 +96,7 @@ struct tracer {
 	struct source *source;
 	struct compiler *compiler;
 	struct drain_maps maps;
+	struct drain_kept kept; /* blocks of the last report */
 	struct fence fence;
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */

@@ -82,6 +82,8 @@ void tracer_tidy(struct tracer *t)
 		return;
 	tracer_poll(t);
 	tracer_ask_mappings(t);
+	/* The kept blocks have numbers that may be dropped. */
+	drain_kept_drop(&t->kept);
 	err = drain_ask_stacks(&t->maps, &t->source->sizes, &resolver);
 	if (!err)
 		miss_handler_sweep(t->handler);

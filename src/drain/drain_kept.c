@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/drain_kept.h"
+
+#include "drain/drain_blocks.h"
+#include "bpf/mapped.h"
+#include "util/error.h"
+
+/* They take 3 MB. */
+#define KEPT_MAX 65536
+
+static bool add_counters(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_counters *records = elements;
+	uint64_t *sum = arg;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++)
+		for (int j = 0; j < ABI_COUNTER_COUNT; j++)
+			*sum += *(const volatile uint64_t *)&records[i].value[j];
+	return true;
+}
+
+static bool read_sum(const struct drain *d, uint64_t *ret)
+{
+	struct error *err;
+
+	*ret = 0;
+	err = mapped_walk(d->maps->counters, d->sizes->cpu_slots,
+			  sizeof(struct abi_counters), add_counters, ret);
+	error_destroy(err);
+	return !err;
+}
+
+static bool copy_out(const struct drain_kept *kept, struct drain *d)
+{
+	d->keys.len = 0;
+	d->snap->blocks[BLOCK_HEAP].len = 0;
+	if (!vec_reserve(&d->keys, kept->keys.len) ||
+	    !vec_reserve(&d->snap->blocks[BLOCK_HEAP], kept->blocks.len))
+		return false;
+	for (size_t i = 0; i < kept->keys.len; i++) {
+		struct snapshot_block block = kept->blocks.data[i];
+		uint32_t slot = ABI_KEY_SLOT(kept->keys.data[i]);
+
+		block.process = slot < d->sizes->process_slots ? d->slots->process[slot]
+							       : SNAPSHOT_NO_PROCESS;
+		if (!vec_push(&d->keys, kept->keys.data[i]) ||
+		    !vec_push(&d->snap->blocks[BLOCK_HEAP], block))
+			return false;
+	}
+	return true;
+}
+
+bool drain_kept_begin(struct drain_kept *kept, struct drain *d)
+{
+	/* Programs that were running when the last reading began have ended. */
+	bool is_fenced = fence_end(d->maps->fence);
+	uint64_t sum;
+	bool is_same;
+
+	d->fence_failed = !is_fenced;
+	if (!read_sum(d, &sum)) {
+		drain_kept_drop(kept);
+		return false;
+	}
+	is_same = kept->is_known && is_fenced && sum == kept->sum;
+	if (is_same && kept->is_confirmed && copy_out(kept, d))
+		return true;
+	kept->sum = sum;
+	kept->is_known = true;
+	kept->is_confirmed = is_same;
+	return false;
+}
+
+void drain_kept_end(struct drain_kept *kept, const struct drain *d, bool settled)
+{
+	size_t count = d->keys.len;
+
+	kept->keys.len = kept->blocks.len = 0;
+	if (!settled)
+		drain_kept_drop(kept);
+	if (!kept->is_confirmed)
+		return;
+	kept->is_confirmed = count <= KEPT_MAX && vec_reserve(&kept->keys, count) &&
+			     vec_reserve(&kept->blocks, count);
+	for (size_t i = 0; kept->is_confirmed && i < count; i++)
+		kept->is_confirmed =
+			!d->keys.data[i] ||
+			(vec_push(&kept->keys, d->keys.data[i]) &&
+			 vec_push(&kept->blocks, d->snap->blocks[BLOCK_HEAP].data[i]));
+}
+
+void drain_kept_drop(struct drain_kept *kept)
+{
+	kept->is_known = kept->is_confirmed = false;
+}
+
+void drain_kept_deinit(struct drain_kept *kept)
+{
+	vec_deinit(&kept->keys);
+	vec_deinit(&kept->blocks);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The blocks of the last reading, kept for the next one: while nothing is allocated or
+ * freed, a report need not read the tables, which takes milliseconds.
+ *
+ * Each change of the tables also changes a counter of the probes, but a program may count
+ * before it changes the tables or after. So blocks are used again only if the counters
+ * were the same at two readings in a row and are the same now, and if all programs that
+ * were running at the first of these have ended. Then
+ * - a program that counted before has ended before the second reading, which saw its
+ *   change;
+ * - a program that has not counted yet is still running: its change may come later.
+ */
+#ifndef DRAIN_DRAIN_KEPT_H
+#define DRAIN_DRAIN_KEPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "snapshot/snapshot.h"
+#include "util/vec.h"
+
+struct drain;
+
+struct drain_kept {
+	bool is_known;     /* `sum` was read, and no program ran for ever since */
+	bool is_confirmed; /* and the blocks are those of the tables at this sum */
+	uint64_t sum;      /* of all counters, before the tables were read */
+	VEC(uint64_t) keys;
+	VEC(struct snapshot_block) blocks; /* their stacks are not resolved yet */
+};
+
+/* Begin a reading: read the counters. Returns true if the blocks are as kept. They have
+ * been copied to the snapshot, and the tables need not be read. */
+bool drain_kept_begin(struct drain_kept *kept, struct drain *d);
+
+/* The tables were read. Keep the blocks if they are few, before their stacks are
+ * resolved. `settled`: the reading is consistent. */
+void drain_kept_end(struct drain_kept *kept, const struct drain *d, bool settled);
+
+/* The tables, or the meaning of stack numbers, are changed by memtrace itself. */
+void drain_kept_drop(struct drain_kept *kept);
+
+void drain_kept_deinit(struct drain_kept *kept);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A report reads the tables only if something was allocated or freed. This test writes
+ * the tables and the counters, as the probes do.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "abi.h"
+#include "abi_walk.h"
+#include "drain/drain.h"
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+
+#define BUCKETS     256
+#define LIVE_BYTES  (BUCKETS * sizeof(struct abi_live_bucket))
+#define COUNT_BYTES sizeof(struct abi_counters)
+
+struct bench {
+	struct source_sizes sizes;
+	struct drain_maps maps;
+	struct abi_live_bucket *live;  /* mapped */
+	struct abi_counters *counters; /* mapped */
+	struct abi_control control;
+	uint32_t process[2];
+	struct drain_kept kept;
+};
+
+static int create(uint32_t type, uint32_t key_bytes, uint32_t value_bytes, uint32_t count)
+{
+	union bpf_attr attr = {.map_type = type,
+			       .key_size = key_bytes,
+			       .value_size = value_bytes,
+			       .max_entries = count,
+			       .map_flags =
+				       type == BPF_MAP_TYPE_ARRAY ? BPF_F_MMAPABLE : 0};
+	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+
+	if (fd == -EPERM)
+		check_skip("no BPF without privileges");
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+static int create_array(size_t value_bytes, uint32_t count)
+{
+	return create(BPF_MAP_TYPE_ARRAY, 4, (uint32_t)value_bytes, count);
+}
+
+static void bench_init(struct bench *b, struct fence *fence)
+{
+	*b = (struct bench){
+		.sizes = {.cpu_slots = 1,
+			  .process_slots = 2,
+			  .live_buckets = BUCKETS,
+			  .max_stacks = 1,
+			  .stack_depth = 1,
+			  .stack_pcs_blocks = 1},
+		.maps = {.counters = create_array(COUNT_BYTES, 1),
+			 .live = create_array(sizeof(struct abi_live_bucket), BUCKETS),
+			 .live_spill = create(BPF_MAP_TYPE_HASH, 8,
+					      sizeof(struct abi_block), 8),
+			 .journal = create_array(sizeof(struct abi_journal),
+						 2 * ABI_JOURNAL_ENTRIES),
+			 .pending = -1,
+			 .pending_spill = -1,
+			 .stacks = create_array(sizeof(struct abi_stack_head), 1),
+			 .stack_pcs = create_array(ABI_PCS_BLOCK_BYTES(1), 1),
+			 .fence = fence},
+		.process = {0, SNAPSHOT_NO_PROCESS},
+	};
+	fence_open(fence);
+	b->live = mapped_open(b->maps.live, LIVE_BYTES);
+	b->counters = mapped_open(b->maps.counters, COUNT_BYTES);
+	REQUIRE(b->live && b->counters);
+}
+
+static void bench_deinit(struct bench *b)
+{
+	const int fds[] = {b->maps.counters, b->maps.live,   b->maps.live_spill,
+			   b->maps.journal,  b->maps.stacks, b->maps.stack_pcs};
+
+	mapped_close(b->live, LIVE_BYTES);
+	mapped_close(b->counters, COUNT_BYTES);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		close(fds[i]);
+	fence_close(b->maps.fence);
+	drain_kept_deinit(&b->kept);
+}
+
+static void store(struct bench *b, uint32_t slot, uint64_t address)
+{
+	uint64_t word = ABI_KEY(slot, address) >> 3;
+	struct abi_live_bucket *bucket = &b->live[abi_live_hash(word, BUCKETS, 0)];
+
+	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
+		if (bucket->key[i])
+			continue;
+		bucket->entry[i].size_bytes = 16;
+		bucket->entry[i].stack = ABI_NO_STACK;
+		__atomic_store_n(&bucket->key[i], word, __ATOMIC_SEQ_CST);
+		return;
+	}
+}
+
+static void count_one(struct bench *b, enum abi_counter which)
+{
+	__atomic_add_fetch(&b->counters->value[which], 1, __ATOMIC_SEQ_CST);
+}
+
+static void catch_up(void *arg)
+{
+	(void)arg;
+}
+
+static uint32_t stack_of(void *arg, uint32_t stack)
+{
+	(void)arg;
+	return stack;
+}
+
+/* The number of blocks in a new snapshot. */
+static size_t read_blocks(struct bench *b)
+{
+	const struct drain_slots slots = {b->process, NULL};
+	const struct drain_resolver resolver = {catch_up, stack_of, NULL};
+	const struct tick_clock ticks = {.tick_ns = 1};
+	struct snapshot *snap = snapshot_create();
+	bool settled;
+	size_t count;
+
+	REQUIRE(snap);
+	REQUIRE(!drain_blocks(&b->maps, &b->sizes, &b->control, &slots, &ticks, &resolver,
+			      &b->kept, snap, &settled));
+	CHECK(settled);
+	count = snap->blocks[BLOCK_HEAP].len;
+	snapshot_destroy(snap);
+	return count;
+}
+
+/* The third reading is the first that does not read the tables. */
+static void reads_only_after_events(void)
+{
+	struct bench b;
+	struct fence fence;
+
+	bench_init(&b, &fence);
+	store(&b, 0, 0x1000);
+	count_one(&b, ABI_ALLOCATIONS);
+	CHECK_INT(read_blocks(&b), 1);
+	CHECK_INT(read_blocks(&b), 1);
+	/* Shows whether the tables are read: no probe stores without counting. */
+	store(&b, 0, 0x2000);
+	CHECK_INT(read_blocks(&b), 1);
+	CHECK_INT(read_blocks(&b), 1);
+	count_one(&b, ABI_FREES_UNKNOWN);
+	CHECK_INT(read_blocks(&b), 2);
+	bench_deinit(&b);
+}
+
+/* A probe has counted before a reading and stores the block after it. */
+static void counted_before_it_was_stored(void)
+{
+	struct bench b;
+	struct fence fence;
+
+	bench_init(&b, &fence);
+	count_one(&b, ABI_ALLOCATIONS);
+	CHECK_INT(read_blocks(&b), 0);
+	store(&b, 0, 0x1000);
+	CHECK_INT(read_blocks(&b), 1);
+	CHECK_INT(read_blocks(&b), 1);
+	bench_deinit(&b);
+}
+
+/* Kept blocks belong to the processes that the new snapshot has. */
+static void of_other_processes(void)
+{
+	struct bench b;
+	struct fence fence;
+
+	bench_init(&b, &fence);
+	store(&b, 0, 0x1000);
+	store(&b, 1, 0x1000);
+	store(&b, 1, 0x2000);
+	CHECK_INT(read_blocks(&b), 1);
+	CHECK_INT(read_blocks(&b), 1);
+	b.process[1] = 1;
+	CHECK_INT(read_blocks(&b), 3);
+	drain_kept_drop(&b.kept);
+	store(&b, 0, 0x3000);
+	CHECK_INT(read_blocks(&b), 4);
+	bench_deinit(&b);
+}
+
+int main(void)
+{
+	RUN(reads_only_after_events);
+	RUN(counted_before_it_was_stored);
+	RUN(of_other_processes);
+	return check_done();
+}
