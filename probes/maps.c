@@ -28,8 +28,8 @@ struct stack_pcs_bytes {
 	char bytes[ABI_PCS_BLOCK_BYTES(STACK_DEPTH)];
 };
 
-/* Programs that are compiled later in a run use the existing maps (compile/compiler.h). Their
- * own copies of the large maps have one element. */
+/* Programs that are compiled later in a run use the existing maps (compile/compiler.h).
+ * Their own copies of the large maps have one element. */
 #ifdef MAPS_ARE_THERE
 #define ENTRIES(count) 1
 #else
@@ -54,6 +54,10 @@ BPF_F_TABLE("array", u32, struct abi_site_at, sites_at, MEMTRACE_PAGE_SIZE,
 	    BPF_F_MMAPABLE);
 #endif
 BPF_F_TABLE("array", u32, struct abi_counters, counters, CPU_SLOTS, BPF_F_MMAPABLE);
+#ifndef KERNEL
+/* Slots of processes that fork, execute a program or load a library: wakes memtrace. */
+BPF_RINGBUF_OUTPUT(news, 1);
+#endif
 
 #ifdef EVENTS
 BPF_F_TABLE("array", u32, u64, event_counts, MAX_STACKS + 1, BPF_F_MMAPABLE);
@@ -96,8 +100,9 @@ BPF_F_TABLE("hash", u32, u32, stack_claims, ENTRIES(MAX_STACKS), 0);
 BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 	    BPF_F_MMAPABLE);
 #endif
-BPF_F_TABLE("array", u32, struct scratch_bytes, scratch, CPU_SLOTS * ABI_SCRATCH_WAYS, 0);
-BPF_F_TABLE("array", u32, struct stack_bytes, stacks, ENTRIES(MAX_STACKS), BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct scratch_bytes, scratch, CPU_SLOTS *ABI_SCRATCH_WAYS, 0);
+BPF_F_TABLE("array", u32, struct stack_bytes, stacks, ENTRIES(MAX_STACKS),
+	    BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct stack_pcs_bytes, stack_pcs, ENTRIES(STACK_PCS_BLOCKS),
 	    BPF_F_MMAPABLE);
 
@@ -119,7 +124,8 @@ BPF_F_TABLE("hash", u64, struct unwind_page_bytes, unwind_pages, ENTRIES(UNWIND_
 BPF_F_TABLE("array", u32, u64, unwind_rules, ABI_UNWIND_RULES, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_cached_rule, cached_rules, ABI_CACHED_RULES, 0);
 #endif
-BPF_F_TABLE("array", u32, struct miss_room_bytes, miss_rooms, CPU_SLOTS * ABI_MISS_ROOMS, 0);
+BPF_F_TABLE("array", u32, struct miss_room_bytes, miss_rooms, CPU_SLOTS *ABI_MISS_ROOMS,
+	    0);
 BPF_RINGBUF_OUTPUT(misses, ENTRIES(MISS_RING_PAGES));
 #endif
 
@@ -220,6 +226,16 @@ ALWAYS_INLINE void count_both(enum abi_counter one, u64 n, enum abi_counter othe
 		__sync_fetch_and_add(&c->value[one], n);
 		__sync_fetch_and_add(&c->value[other], m);
 	}
+}
+
+/* Wake memtrace, which then reads the kernel's reports about processes. These do not wake
+ * it in time while other processes of the machine are busy (process/watch.h). If the ring
+ * is full, it has been woken. */
+ALWAYS_INLINE void process_news(u64 slot)
+{
+#ifndef KERNEL
+	news.ringbuf_output(&slot, sizeof(slot), 0);
+#endif
 }
 
 ALWAYS_INLINE struct abi_control *control_get(void)

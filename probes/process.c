@@ -109,8 +109,8 @@ ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
 		return p;
 	task = current_task();
 	parent = kernel_pointer(task, OFFSET_TASK_REAL_PARENT);
-	if (!parent || kernel_number(parent, OFFSET_TASK_MM) !=
-			       kernel_number(task, OFFSET_TASK_MM))
+	if (!parent ||
+	    kernel_number(parent, OFFSET_TASK_MM) != kernel_number(task, OFFSET_TASK_MM))
 		return NULL;
 	bpf_probe_read_kernel(&lender, sizeof(lender), parent + OFFSET_TASK_TGID);
 	return lender ? process_find(lender, slot) : NULL;
@@ -413,6 +413,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	family_inherit(child, parent);
 	layout_inherit(child, slot, parent, parent_slot);
 	bpf_get_current_comm(child->command, sizeof(child->command));
+	process_news(slot);
 	return 0;
 }
 #endif
@@ -455,6 +456,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 		bpf_get_current_comm(fresh->command, sizeof(fresh->command));
 	}
 #endif
+	process_news(slot);
 	return 0;
 }
 
@@ -474,6 +476,7 @@ int on_code_change(struct pt_regs *ctx)
 		return 0;
 	publish(&m->told_ns, bpf_ktime_get_ns());
 	code_is_told(process);
+	process_news(slot);
 	return 0;
 }
 #endif

@@ -47,14 +47,15 @@ struct question {
 	struct file_name answer;
 };
 
-static void hear(void *arg, const struct watch_event *event)
+static bool hear(void *arg, const struct watch_event *event)
 {
 	struct question *q = arg;
 
 	if (event->kind != WATCH_MAP || event->start != q->start)
-		return;
+		return false;
 	q->answer = (struct file_name){event->inode, event->dev_major, event->dev_minor};
 	q->is_answered = true;
+	return true;
 }
 
 static bool find_listed(uint64_t start, struct file_name *ret)

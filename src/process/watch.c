@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,16 @@
 /* Bound on a record: a path and the fields before it. */
 #define RECORD_MAX 8192
 
+/* How long watch_fd() stays silent after events that concern nobody, ms: at first, and at
+ * most unless watch_rest_at_most() says otherwise. Each time in a row takes twice as
+ * long, until some concern the caller or there are none. */
+#define REST_MIN_MS 5
+#define REST_MAX_MS 160
+
+/* If more than this part of a ring has been filled since the last read, the next rest is
+ * shorter. */
+#define FILLING_PART 3
+
 struct ring {
 	int fd;
 	struct perf_event_mmap_page *page; /* followed by the data */
@@ -36,7 +47,14 @@ struct kept_event {
 };
 
 struct watch {
-	int epoll_fd;
+	int epoll_fd;     /* has rings_fd, unless at rest, and timer_fd */
+	int rings_fd;     /* an epoll descriptor, readable while a ring has events */
+	int timer_fd;     /* expires at the end of a rest */
+	unsigned rest_ms; /* length of the last rest; 0: events concerned the caller
+			     since */
+	unsigned rest_max_ms;
+	bool is_at_rest;
+	bool is_filling; /* at the last read */
 	size_t page_bytes, ring_pages;
 	VEC(struct ring) rings;
 	VEC(struct kept_event) kept; /* read, but not yet passed to the callback */
@@ -109,7 +127,7 @@ static struct error *open_ring(struct watch *w, int cpu)
 		return error_errno(ERROR_UNSUPPORTED, err,
 				   "cannot map the event buffer of CPU %d", cpu);
 	}
-	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ring.fd, &epoll_event))
+	if (epoll_ctl(w->rings_fd, EPOLL_CTL_ADD, ring.fd, &epoll_event))
 		return error_errno(ERROR_IO, errno, "cannot wait for perf events");
 	return NULL;
 }
@@ -128,13 +146,20 @@ static size_t pages_of(size_t count)
 static struct error *create(size_t count, struct watch **ret)
 {
 	_cleanup_(watch_destroyp) struct watch *w = calloc(1, sizeof(*w));
+	struct epoll_event event = {.events = EPOLLIN};
 
 	if (!w)
 		return error_no_memory();
+	w->epoll_fd = w->rings_fd = w->timer_fd = -1;
+	w->rest_max_ms = REST_MAX_MS;
 	w->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	w->ring_pages = pages_of(count);
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (w->epoll_fd < 0)
+	w->rings_fd = epoll_create1(EPOLL_CLOEXEC);
+	w->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (w->epoll_fd < 0 || w->rings_fd < 0 || w->timer_fd < 0 ||
+	    epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->rings_fd, &event) ||
+	    epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->timer_fd, &event))
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
 	*ret = take(w);
 	return NULL;
@@ -174,6 +199,11 @@ struct error *watch_create(struct watch **ret)
 int watch_fd(const struct watch *w)
 {
 	return w->epoll_fd;
+}
+
+void watch_rest_at_most(struct watch *w, unsigned ms)
+{
+	w->rest_max_ms = ms;
 }
 
 /* A 32-bit word of a record; 0 past its end. */
@@ -281,6 +311,7 @@ static void read_ring(struct watch *w, struct ring *ring)
 	unsigned char record[RECORD_MAX];
 
 	w->has_lost |= was_full;
+	w->is_filling |= head - tail > ring_bytes(w) / FILLING_PART;
 	while (tail < head) {
 		struct perf_event_header header;
 		struct watch_event event;
@@ -308,13 +339,22 @@ static int by_time(const void *pa, const void *pb)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
+/* What the events of a read were. */
+struct events_read {
+	bool are_any;
+	bool concern; /* one concerned the caller, or some were lost */
+};
+
 /* Pass the kept events that happened up to `until_ns` to `fn`. */
-static void hand_on(struct watch *w, uint64_t until_ns, watch_event_fn *fn, void *arg)
+static void hand_on(struct watch *w, uint64_t until_ns, watch_event_fn *fn, void *arg,
+		    struct events_read *ret)
 {
 	size_t count = 0;
 
 	if (w->has_lost)
 		fn(arg, &(const struct watch_event){.kind = WATCH_LOST, .path = ""});
+	ret->concern |= w->has_lost;
+	ret->are_any |= w->has_lost || w->kept.len;
 	w->has_lost = false;
 	if (!w->kept.len)
 		return;
@@ -322,7 +362,7 @@ static void hand_on(struct watch *w, uint64_t until_ns, watch_event_fn *fn, void
 	while (count < w->kept.len && w->kept.data[count].event.time_ns <= until_ns) {
 		struct kept_event *kept = &w->kept.data[count++];
 
-		fn(arg, &kept->event);
+		ret->concern |= fn(arg, &kept->event);
 		kept_deinit(kept);
 	}
 	w->kept.len -= count;
@@ -332,8 +372,59 @@ static void hand_on(struct watch *w, uint64_t until_ns, watch_event_fn *fn, void
 /* watch_fd() does not wake a caller for kept events, so try to pass them on now. */
 #define ROUNDS_MAX 3
 
+static void end_rest(struct watch *w)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	if (w->is_at_rest && !epoll_ctl(w->epoll_fd, EPOLL_CTL_MOD, w->rings_fd, &event))
+		w->is_at_rest = false;
+}
+
+/* Begin a rest, or another one. */
+static void begin_rest(struct watch *w)
+{
+	struct epoll_event none = {.events = 0};
+	struct itimerspec spec = {.it_value = {.tv_sec = 0}};
+
+	w->rest_ms = w->is_filling ? w->rest_ms / 2 : 2 * w->rest_ms;
+	if (w->rest_ms < REST_MIN_MS)
+		w->rest_ms = REST_MIN_MS;
+	if (w->rest_ms > w->rest_max_ms)
+		w->rest_ms = w->rest_max_ms;
+	spec.it_value.tv_sec = w->rest_ms / 1000;
+	spec.it_value.tv_nsec = (long)(w->rest_ms % 1000) * 1000000;
+	/* If this fails, the events wake the caller as they come. */
+	if (!timerfd_settime(w->timer_fd, 0, &spec, NULL) &&
+	    !epoll_ctl(w->epoll_fd, EPOLL_CTL_MOD, w->rings_fd, &none))
+		w->is_at_rest = true;
+}
+
+/* Programs that start elsewhere on the machine would otherwise wake the caller hundreds
+ * of times a second: the kernel reports all processes. */
+static void let_rest(struct watch *w, const struct events_read *events)
+{
+	uint64_t expirations;
+	bool was_at_rest = w->is_at_rest;
+	bool is_over = read(w->timer_fd, &expirations, sizeof(expirations)) ==
+		       sizeof(expirations);
+
+	if (events->concern) {
+		w->rest_ms = 0;
+		end_rest(w);
+	} else if (events->are_any && (is_over || !was_at_rest)) {
+		begin_rest(w);
+	} else if (is_over) {
+		/* Shorter, not the shortest: they may only have paused. */
+		w->rest_ms /= 4;
+		end_rest(w);
+	}
+}
+
 void watch_read(struct watch *w, watch_event_fn *fn, void *arg)
 {
+	struct events_read events = {.are_any = false};
+
+	w->is_filling = false;
 	/* While we read one ring, a child may write events to another ring before we
 	 * have read its fork. The events from before the first round are all in the
 	 * rings. */
@@ -342,8 +433,9 @@ void watch_read(struct watch *w, watch_event_fn *fn, void *arg)
 
 		vec_foreach (ring, &w->rings)
 			read_ring(w, ring);
-		hand_on(w, until_ns, fn, arg);
+		hand_on(w, until_ns, fn, arg, &events);
 	}
+	let_rest(w, &events);
 }
 
 void watch_destroy(struct watch *w)
@@ -358,7 +450,8 @@ void watch_destroy(struct watch *w)
 	vec_foreach (kept, &w->kept)
 		kept_deinit(kept);
 	vec_deinit(&w->kept);
-	if (w->epoll_fd >= 0)
-		close(w->epoll_fd);
+	closep(&w->timer_fd);
+	closep(&w->rings_fd);
+	closep(&w->epoll_fd);
 	free(w);
 }

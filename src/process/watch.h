@@ -45,11 +45,18 @@ struct error *watch_create(struct watch **ret) __attribute__((warn_unused_result
 /* Like watch_create(), for the calling thread only, and including mappings of data. */
 struct error *watch_create_own(struct watch **ret) __attribute__((warn_unused_result));
 
-/* A descriptor that is readable when there are events. Owned by the watch. */
+/* A descriptor that is readable when there are events. After events that did not concern
+ * the caller it is readable up to 160 ms late, so that other processes on a busy machine
+ * do not wake the caller all the time. Owned by the watch. */
 int watch_fd(const struct watch *watch);
 
-/* Receives an event. Must not read the same watch. */
-typedef void watch_event_fn(void *arg, const struct watch_event *event);
+/* Let it be readable up to `ms` late: for a caller that learns of urgent events in
+ * another way. */
+void watch_rest_at_most(struct watch *watch, unsigned ms);
+
+/* Receives an event. Must not read the same watch. Returns true if the event concerns a
+ * process that the caller follows: it then wants to know soon of further ones. */
+typedef bool watch_event_fn(void *arg, const struct watch_event *event);
 
 /* Pass each event that happened before the call to `fn`, in order of time: a fork comes
  * before the child's events. Later events may wait for the next call. Does not block. */

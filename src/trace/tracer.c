@@ -215,6 +215,8 @@ struct error *tracer_create(const struct tracer_options *options,
 		err = fill_samples(t);
 	if (!err && t->options.mappings)
 		err = tracer_open_ring(t);
+	if (!err && !t->options.kernel)
+		err = tracer_open_news(t);
 	if (!err && t->options.unwind != UNWIND_CHOICE_FP)
 		err = tracer_open_miss_handler(t);
 	if (!err && t->options.traffic)
@@ -445,7 +447,7 @@ void tracer_destroy(struct tracer *t)
 	source_destroy(t->source);
 	cache_close(&t->cache);
 	free(t->no_cache);
+	drain_kept_deinit(&t->kept);
 	fence_close(&t->fence);
 	free(t);
-	drain_kept_deinit(&t->kept);
 }

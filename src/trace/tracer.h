@@ -256,6 +256,14 @@ bool tracer_sees_class(const struct tracer *tracer, enum kernel_class kind);
  * for running probes. */
 void tracer_freeze(struct tracer *tracer);
 
+/* A descriptor that is readable when a traced process has forked, executed a program or
+ * loaded a library. tracer_poll() reads it. Owned by the tracer. -1: there is none. */
+int tracer_news_fd(const struct tracer *tracer);
+
+/* Does it become readable when a library is loaded? Not with frame pointers alone: then
+ * the dynamic linker has no probe. */
+bool tracer_has_linker_news(const struct tracer *tracer);
+
 /* Read events from the ring buffers. Call it every tracer_poll_ms(). */
 void tracer_poll(struct tracer *tracer);
 

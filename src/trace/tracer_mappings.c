@@ -45,8 +45,48 @@ struct error *tracer_open_ring(struct tracer *t)
 	return NULL;
 }
 
+static int on_news(void *arg, void *data, size_t size)
+{
+	struct tracer *t = arg;
+
+	(void)data;
+	(void)size;
+	t->has_news = true;
+	return 0;
+}
+
+struct error *tracer_open_news(struct tracer *t)
+{
+	int fd = compiler_map(t->compiler, "news");
+
+	t->news = fd < 0 ? NULL : ring_buffer__new(fd, on_news, t, NULL);
+	return t->news ? NULL
+		       : error_errno(ERROR_IO, errno, "cannot open the ring of news");
+}
+
+int tracer_news_fd(const struct tracer *t)
+{
+	return t->news ? ring_buffer__epoll_fd(t->news) : -1;
+}
+
+bool tracer_has_linker_news(const struct tracer *t)
+{
+	return t->news && t->handler;
+}
+
+/* The miss handler has a watch of its own, and the same reason to read it. */
+static void read_news(struct tracer *t)
+{
+	t->has_news = false;
+	if (t->news)
+		ring_buffer__consume(t->news);
+	if (t->has_news && t->handler)
+		miss_handler_wake(t->handler);
+}
+
 void tracer_poll(struct tracer *t)
 {
+	read_news(t);
 	if (t->ring)
 		ring_buffer__consume(t->ring);
 	tracer_poll_traffic(t);
@@ -154,6 +194,7 @@ struct error *tracer_add_mappings(struct tracer *t, const struct drain_slots *sl
 
 void tracer_close_ring(struct tracer *t)
 {
+	ring_buffer__free(t->news);
 	ring_buffer__free(t->ring);
 	vec_foreach (b, &t->books)
 		mapping_book_deinit(&b->book);

@@ -128,6 +128,8 @@ struct tracer {
 	VEC(uint64_t) event_bases;          /* hits of each stack that were removed */
 	uint64_t events_gone;               /* hits of processes that were removed */
 	struct ring_buffer *ring;           /* only with mappings */
+	struct ring_buffer *news;           /* NULL with options.kernel */
+	bool has_news;                      /* the last read of it found some */
 	VEC(struct slot_book) books;
 	/* totals of removed processes; of heap blocks only `gone` */
 	struct snapshot_totals gone[BLOCK_CLASS_COUNT];
@@ -379,6 +381,9 @@ void tracer_close_traffic(struct tracer *t);
 /* --- tracer_mappings.c ------------------------------------------------------------ */
 
 struct error *tracer_open_ring(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Open the ring that wakes memtrace when a traced process changes. */
+struct error *tracer_open_news(struct tracer *t) __attribute__((warn_unused_result));
 
 /* Drop the mappings of a process. Returns true if it had any. */
 bool tracer_remove_mappings(struct tracer *t, uint32_t slot);

@@ -59,16 +59,17 @@ bool tracees_say_descriptors(const struct tracees *ts)
 
 bool tracees_may_have_exited(const struct tracees *ts)
 {
-	/* Two, because one event may belong to the watch. */
-	struct epoll_event events[2];
+	/* Three, because one event may belong to the watch and one to the tracer. */
+	struct epoll_event events[3];
 	int count;
 
 	if (ts->cannot_wait)
 		return true;
-	count = epoll_wait(ts->epoll_fd, events, 2, 0);
+	count = epoll_wait(ts->epoll_fd, events, 3, 0);
 
 	for (int i = 0; i < count; i++)
-		if (!ts->watch || events[i].data.fd != watch_fd(ts->watch))
+		if ((!ts->watch || events[i].data.fd != watch_fd(ts->watch)) &&
+		    events[i].data.fd != tracer_news_fd(ts->tracer))
 			return true;
 	return count < 0;
 }
@@ -464,6 +465,10 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 	struct error *err = NULL, *unsafe = NULL;
 
 	ts->tracer = tracer;
+	tracees_wait_for(ts, tracer_news_fd(tracer));
+	/* The news include loaded libraries, so other code may wait for the next look. */
+	if (ts->watch && tracer_has_linker_news(tracer))
+		watch_rest_at_most(ts->watch, LOOK_MS);
 	ts->plan_options.find_breakpoints = tracer_breakpoints;
 	ts->plan_options.breakpoints_arg = tracer;
 	ts->plan_options.is_probed = tracer_is_probed;

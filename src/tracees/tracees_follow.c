@@ -12,12 +12,9 @@
 
 DEFINE_CLEANUP(struct plan *, plan_destroy);
 
-/* Intervals of tracees_look(), ms: while an exec or the exit of a main thread is pending,
- * and normally. The first EARLY_LOOKS looks come every LOOK_OFTEN_MS. Each look reads
- * memory use, so that a recent value is known when a process exits. Without kernel events
- * it also checks everything else. */
+/* Interval of tracees_look() while an exec or the exit of a main thread is pending, ms.
+ * The first EARLY_LOOKS looks come every LOOK_OFTEN_MS, later ones every LOOK_MS. */
 #define LOOK_SOON_MS 1
-#define LOOK_MS      1000
 #define EARLY_LOOKS  40
 
 /* Unwanted data is removed from the tables at most this often, because removal reads the
@@ -226,10 +223,20 @@ static void executes(struct tracee *t, uint64_t when_ns)
 	t->noticed_ns = clock_now_ns();
 }
 
-static void on_event(void *arg, const struct watch_event *event)
+/* Is this process traced, or will it be once its parent is on the list? */
+static bool is_followed(const struct tracees *ts, int pid)
+{
+	vec_foreach (fresh, &ts->news)
+		if (fresh->pid == pid)
+			return true;
+	return tracees_find(ts, pid);
+}
+
+static bool on_event(void *arg, const struct watch_event *event)
 {
 	struct tracees *ts = arg;
 	struct tracee *t = tracees_find(ts, event->pid);
+	bool concerns = t;
 
 	if (ts->told)
 		watched_codes_hear(ts->told, event);
@@ -237,7 +244,8 @@ static void on_event(void *arg, const struct watch_event *event)
 	case WATCH_FORK:
 		/* If memory is out, find_new() finds the process after its first traced
 		 * call. */
-		if (ts->scope == SCOPE_FORKS)
+		concerns = ts->scope == SCOPE_FORKS && is_followed(ts, event->parent);
+		if (concerns)
 			(void)!vec_push(&ts->news,
 					((struct fresh){event->pid, event->parent}));
 		break;
@@ -250,7 +258,8 @@ static void on_event(void *arg, const struct watch_event *event)
 			break;
 		if (t)
 			t->maps_changed = t->wants_plan = true;
-		else if (system_wide_uses(ts, event) && !proc_is_our_child(event->pid))
+		concerns |= system_wide_uses(ts, event);
+		if (!t && concerns && !proc_is_our_child(event->pid))
 			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
 		break;
 	case WATCH_EXIT:
@@ -271,6 +280,7 @@ static void on_event(void *arg, const struct watch_event *event)
 		}
 		break;
 	}
+	return concerns;
 }
 
 /* Print once that code of processes that have exited may have no names. */

@@ -14,6 +14,10 @@
  * of all processes. */
 #define LOOK_OFTEN_MS 50
 
+/* And otherwise. Each look reads memory use, so that a recent value is known when a
+ * process exits. Without kernel events it also checks everything else. */
+#define LOOK_MS 1000
+
 /* Add `fd` to the epoll set; -1 does nothing. If the kernel accepts no more descriptors
  * (max_user_watches of epoll(7)), print a line once, and look often instead. */
 void tracees_wait_for(struct tracees *tracees, int fd);

@@ -13,6 +13,9 @@
  * new. */
 #define LOOK_PAUSE_NS 50000000
 
+/* How late the kernel's reports may be read while other processes are busy. */
+#define WATCH_REST_MS 1000
+
 /* Reading the mappings of one process takes at most a fifth of a processor, after a burst
  * of 0.1 s: some programs change their code all the time. */
 #define READ_SHARE    5
@@ -31,6 +34,9 @@ struct error *miss_code_init(struct miss_code *code, image_closed_fn *closed, vo
 {
 	/* On failure, mappings are read whenever they may have changed. */
 	error_destroy(watch_create(&code->watch));
+	/* A miss or the dynamic linker makes the miss handler read the watch at once. */
+	if (code->watch)
+		watch_rest_at_most(code->watch, WATCH_REST_MS);
 	return image_store_create(closed, arg, &code->store);
 }
 
@@ -270,10 +276,13 @@ static void suspect_all(struct miss_code *code)
 			p->must_read = true;
 }
 
-static void apply(void *arg, const struct watch_event *event)
+static bool apply(void *arg, const struct watch_event *event)
 {
 	struct miss_code *code = arg;
 	struct process_code *p = *place(code, event->pid);
+	const struct process_code *parent =
+		event->kind == WATCH_FORK ? *place(code, event->parent) : NULL;
+	bool concerns = (p && !p->is_noted) || (parent && !parent->is_noted);
 
 	switch (event->kind) {
 	case WATCH_FORK:
@@ -296,6 +305,7 @@ static void apply(void *arg, const struct watch_event *event)
 		suspect_all(code);
 		break;
 	}
+	return concerns;
 }
 
 void miss_code_catch_up(struct miss_code *code)

@@ -451,10 +451,15 @@ static void sweep_first(struct miss_handler *l)
 	l->swept_ns += clock_now_ns() - begun_ns;
 }
 
-void miss_handler_prepare(struct miss_handler *l, uint32_t slot)
+void miss_handler_wake(struct miss_handler *l)
 {
 	const uint64_t one = 1;
 
+	(void)!write(l->wake_fd, &one, sizeof(one));
+}
+
+void miss_handler_prepare(struct miss_handler *l, uint32_t slot)
+{
 	/* Once counting has begun, the miss handler must not wait for this thread, and it
 	 * receives the kernel's reports itself. */
 	if (__atomic_load_n(&l->maps.control->enabled, __ATOMIC_SEQ_CST))
@@ -467,8 +472,8 @@ void miss_handler_prepare(struct miss_handler *l, uint32_t slot)
 		miss_tables_show(&l->tables, slot, code);
 	sweep_first(l);
 	pthread_mutex_unlock(&l->lock);
-	/* Wake the miss handler to build the rest of the tables. */
-	(void)!write(l->wake_fd, &one, sizeof(one));
+	/* To build the rest of the tables. */
+	miss_handler_wake(l);
 }
 
 void miss_handler_catch_up(struct miss_handler *l)

@@ -52,6 +52,9 @@ void miss_handler_prepare(struct miss_handler *handler, uint32_t slot);
 /* The slot's process has ended: drop everything that was learned about it. */
 void miss_handler_remove(struct miss_handler *handler, uint32_t slot);
 
+/* Have the miss handler read the kernel's reports about mappings now. */
+void miss_handler_wake(struct miss_handler *handler);
+
 /* Handle all misses so far. */
 void miss_handler_catch_up(struct miss_handler *handler);
 

@@ -120,6 +120,11 @@ static struct abi_control *control_get(void)
 	return &host.control;
 }
 
+static void process_news(u64 slot)
+{
+	(void)slot;
+}
+
 static void count(enum abi_counter which, u64 n)
 {
 	if (which == ABI_PROCESSES_FULL)

@@ -25,15 +25,16 @@ struct told {
 	struct file_name last;
 };
 
-static void tell(void *arg, const struct watch_event *event)
+static bool tell(void *arg, const struct watch_event *event)
 {
 	struct told *told = arg;
 
 	told->lost += event->kind == WATCH_LOST;
 	if (event->kind != WATCH_MAP || event->pid != told->pid)
-		return;
+		return false;
 	told->maps++;
 	told->last = (struct file_name){event->inode, event->dev_major, event->dev_minor};
+	return true;
 }
 
 static void *mapped; /* address in children; not mapped in this process */

@@ -29,13 +29,13 @@ struct told {
 	char name[64];
 };
 
-static void tell(void *arg, const struct watch_event *event)
+static bool tell(void *arg, const struct watch_event *event)
 {
 	struct told *told = arg;
 
 	told->lost += event->kind == WATCH_LOST;
 	if (event->pid != told->pid)
-		return;
+		return false;
 	/* Events are in order only for each processor, and the process may have moved to
 	 * another. */
 	if (!told->first_ns || event->time_ns < told->first_ns)
@@ -50,10 +50,11 @@ static void tell(void *arg, const struct watch_event *event)
 	told->exits += event->kind == WATCH_EXIT;
 	if (event->kind != WATCH_MAP || event->inode != told->inode ||
 	    event->dev_major != told->dev_major || event->dev_minor != told->dev_minor)
-		return;
+		return true;
 	told->maps++;
 	told->map = *event;
 	snprintf(told->name, sizeof(told->name), "%s", path_base_name(event->path));
+	return true;
 }
 
 static struct watch *open_watch(void)
@@ -266,19 +267,20 @@ struct line {
 	unsigned early; /* events with an earlier time than one before */
 };
 
-static void hear_of_line(void *arg, const struct watch_event *event)
+static bool hear_of_line(void *arg, const struct watch_event *event)
 {
 	struct line *line = arg;
 
 	line->lost += event->kind == WATCH_LOST;
 	if (event->kind == WATCH_LOST)
-		return;
+		return true;
 	line->early += event->time_ns < line->last_ns;
 	line->last_ns = event->time_ns;
 	if (event->kind == WATCH_FORK && event->parent == line->last) {
 		line->last = event->pid;
 		line->generations++;
 	}
+	return true;
 }
 
 /* The next processor after `cpu` on which we may run. */
@@ -348,9 +350,70 @@ static void in_order_across_processors(void)
 	try_until_nothing_is_lost(try_line);
 }
 
+/* --- wakeups ---------------------------------------------------------------------- */
+
+static void start_programs(uint64_t until_ns)
+{
+	while (clock_now_ns() < until_ns) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(127);
+		}
+		REQUIRE(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	}
+}
+
+/* How often the descriptor is readable in a second in which another process starts
+ * programs all the time. */
+static unsigned count_wakeups(struct watch *watch, struct told *told)
+{
+	uint64_t until_ns = clock_now_ns() + UINT64_C(1000000000);
+	unsigned wakeups = 0;
+	pid_t pid = fork();
+
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		start_programs(until_ns);
+		_exit(0);
+	}
+	for (uint64_t now_ns; (now_ns = clock_now_ns()) < until_ns;) {
+		struct pollfd fd = {.fd = watch_fd(watch), .events = POLLIN};
+
+		if (poll(&fd, 1, (int)((until_ns - now_ns) / 1000000) + 1) <= 0)
+			continue;
+		wakeups++;
+		watch_read(watch, tell, told);
+	}
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
+	return wakeups;
+}
+
+/* Programs that nobody follows wake the caller a few times a second, and a program that
+ * is followed is still reported. */
+static void strangers_wake_little(void)
+{
+	struct watch *watch = open_watch();
+	struct told told = {.pid = -1};
+	unsigned wakeups = count_wakeups(watch, &told);
+	struct child child;
+
+	printf("  %u wakeups\n", wakeups);
+	CHECK(wakeups < 40);
+	child = child_cat("/bin/cat");
+	told.pid = child.pid;
+	for (int i = 0; i < 10 && !told.execs && is_readable(watch); i++)
+		watch_read(watch, tell, &told);
+	CHECK_INT(told.execs, 1);
+	child_end(&child);
+	watch_destroy(watch);
+}
+
 int main(void)
 {
 	RUN(fork_and_exec);
+	RUN(strangers_wake_little);
 	RUN(map_of_code);
 	RUN(in_order_across_processors);
 	RUN(many_programs);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * While its target sleeps, memtrace sleeps, too, whatever other processes do. The kernel
+ * reports the programs that start and the code that is mapped on the whole machine: these
+ * reports must not wake memtrace one by one.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/threads.h"
+#include "live/trace.h"
+
+/* memtrace looks around often for the first 2 s. */
+#define SETTLE_S 4
+#define IDLE_S   5
+
+/* Starts programs one after another until it is killed. */
+static pid_t start_neighbour(void)
+{
+	pid_t neighbour = fork();
+
+	REQUIRE(neighbour >= 0);
+	while (!neighbour) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(127);
+		}
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			_exit(1);
+	}
+	return neighbour;
+}
+
+static void end_neighbour(pid_t pid)
+{
+	CHECK(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+}
+
+/* The wakeups of all threads of memtrace in a second, while programs start. */
+static double wakeups_per_s(const struct live_process *memtrace)
+{
+	pid_t neighbour = start_neighbour();
+	unsigned long before, after;
+
+	live_sleep(SETTLE_S);
+	before = threads_sum(live_pid(memtrace)).wakeups;
+	live_sleep(IDLE_S);
+	after = threads_sum(live_pid(memtrace)).wakeups;
+	end_neighbour(neighbour);
+	CHECK(before > 0 && after > before);
+	return (double)(after - before) / IDLE_S;
+}
+
+/* Two threads wake for these reports, once a second or when a third of a ring is full,
+ * and the main thread once a second to look around. */
+#define WAKEUPS_MAX 20
+
+static void check_sleeps(const char *options)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
+	json_t *report;
+	double per_s;
+
+	oracle_do(oracle, "run keep 100 1");
+	per_s = wakeups_per_s(memtrace);
+	printf("%s: %.1f wakeups a second\n", options, per_s);
+	CHECK(per_s <= WAKEUPS_MAX);
+	report = memtrace_stop(memtrace);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	live_destroy(oracle);
+}
+
+static void sleeps_while_programs_start(void)
+{
+	check_sleeps("--unwind auto");
+}
+
+static void sleeps_while_it_follows_forks(void)
+{
+	check_sleeps("--unwind auto --follow-forks");
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(sleeps_while_programs_start);
+	RUN(sleeps_while_it_follows_forks);
+	return check_done();
+}
