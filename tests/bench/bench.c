@@ -93,6 +93,8 @@ int main(int argc, char *argv[])
 		printf("memleak-bpfcc is not measured: %s\n", why);
 	if (is_wanted(argc, argv, "start"))
 		section_start(has_peer);
+	if (is_wanted(argc, argv, "idle"))
+		section_idle();
 	if (is_wanted(argc, argv, "memory"))
 		section_memory(has_peer);
 	if (is_wanted(argc, argv, "report"))

@@ -19,6 +19,7 @@ double median(double values[], size_t count);
 
 /* Each section measures and prints its table. The peer is measured if it can run. */
 void section_start(bool has_peer);      /* start, resident memory, stop */
+void section_idle(void);                /* wakeups and processor time of doing nothing */
 void section_memory(bool has_peer);     /* kernel memory for each tracked block */
 void section_report(bool has_peer);     /* the report of a million blocks */
 void section_pairs(bool has_peer);      /* what a pair of malloc and free costs */

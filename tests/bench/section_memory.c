@@ -92,16 +92,50 @@ static struct maps maps_of(const struct child *child)
 	return maps;
 }
 
-static struct maps measure(enum tool tool)
+/* While the target has `blocks` blocks from 1,000 call paths. */
+static struct maps measure_with(enum tool tool, const char *const options[],
+				unsigned long blocks)
 {
-	static const char *const no_options[] = {NULL};
 	struct target target = target_start();
-	struct tracing tracing = tool_start(tool, &target, no_options);
+	struct tracing tracing = tool_start(tool, &target, options);
+
+	if (blocks)
+		target_fill(&target, blocks, 1000);
+
 	struct maps maps = maps_of(&tracing.child);
 
 	tool_stop(&tracing, NULL);
 	target_stop(&target);
 	return maps;
+}
+
+static struct maps measure(enum tool tool)
+{
+	static const char *const no_options[] = {NULL};
+
+	return measure_with(tool, no_options, 0);
+}
+
+static void print_growth(void)
+{
+	static const char *const usual[] = {NULL}, *const many[] = {"--max-allocations",
+								    "4M", NULL};
+	static const struct {
+		unsigned long blocks;
+		const char *const *options;
+	} cases[] = {{0, usual},
+		     {1000, usual},
+		     {100000, usual},
+		     {1000000, usual},
+		     {4000000, many}};
+
+	printf("\nKernel memory of memtrace by the number of blocks\n%12s %12s\n",
+	       "blocks", "MB");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		printf("%12lu %12.1f\n", cases[i].blocks,
+		       measure_with(TOOL_MEMTRACE, cases[i].options, cases[i].blocks)
+				       .bytes /
+			       1e6);
 }
 
 static int by_bytes(const void *pa, const void *pb)
@@ -161,6 +195,7 @@ void section_memory(bool has_peer)
 	table_head("Kernel memory; full is --max-allocations blocks, by default 1048576");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		table_row(&rows[i], has_peer);
+	print_growth();
 	print_maps("memtrace", &m, MEMTRACE_BLOCKS);
 	if (has_peer)
 		print_maps("memleak-bpfcc", &p, MEMLEAK_BLOCKS);
