@@ -141,8 +141,14 @@ static inline void check_leave_out(const char *why)
 			CHECK_FAIL("a part was skipped: " __VA_ARGS__);                  \
 	} while (0)
 
-/* Skips a part of a test that does not apply to this kernel. */
-#define CHECK_NOT_FOR_KERNEL(...) check_say_part("NOT FOR THIS KERNEL", __VA_ARGS__)
+/* Skips a part of a test that does not apply to this kernel. A failure if
+ * MEMTRACE_TEST_ALL is set, but not MEMTRACE_TEST_ANY_KERNEL. */
+#define CHECK_NOT_FOR_KERNEL(...)                                                        \
+	do {                                                                             \
+		check_say_part("NOT FOR THIS KERNEL", __VA_ARGS__);                      \
+		if (getenv("MEMTRACE_TEST_ALL") && !getenv("MEMTRACE_TEST_ANY_KERNEL"))  \
+			CHECK_FAIL("not for this kernel: " __VA_ARGS__);                 \
+	} while (0)
 
 /* Skips a part of a test, like check_leave_out(). */
 #define CHECK_LEAVE_OUT_PART(...) check_say_part("LEFT OUT", __VA_ARGS__)

@@ -50,7 +50,11 @@ static void a_skipped_part_fails_where_all_is_there(void)
 	CHECK_INT(failures_of(skip_a_part, false), 0);
 	CHECK_INT(failures_of(skip_a_part, true), 1);
 	CHECK_INT(failures_of(leave_out_a_part, true), 0);
+	CHECK_INT(failures_of(not_for_the_kernel, false), 0);
+	CHECK_INT(failures_of(not_for_the_kernel, true), 1);
+	setenv("MEMTRACE_TEST_ANY_KERNEL", "1", 1);
 	CHECK_INT(failures_of(not_for_the_kernel, true), 0);
+	CHECK_INT(failures_of(skip_a_part, true), 1);
 }
 
 /* --- who says it ------------------------------------------------------------------- */

@@ -530,7 +530,7 @@ static pid_t last_thread(pid_t pid)
  * in all processes. Another process finds them in a library that it loads. */
 static void with_breakpoints_for_another_process(void)
 {
-	static const char options[] = "--attach perf --unwind fp";
+	static const char options[] = "--attach perf";
 	const char *const command[] = {FAMILY_BINARY, NULL};
 	const char *const headless[] = {HEADLESS_BINARY, "stay", NULL};
 	struct live_process *a = live_start(headless), *b, *memtrace;
@@ -566,7 +566,7 @@ static void with_breakpoints_for_another_process(void)
  * also in programs that are executed later. */
 static void beside_another_tracer(void)
 {
-	static const char options[] = "--follow-forks --unwind fp";
+	static const char options[] = "--follow-forks";
 	struct live_process *shell, *family, *one, *other;
 	struct changes fresh, both;
 	pid_t pid;

@@ -185,6 +185,7 @@ static void mappings_are_read_once(void)
 	int64_t before, bytes;
 
 	files_copy(LOADED_MALLOC, library);
+	/* With unwind rules the miss handler reads the mappings, too. */
 	memtrace = memtrace_start(live_pid(loader), "--unwind fp");
 	oracle_do(loader, "keep %s 1", library);
 	REQUIRE(live_wait_stderr(memtrace, "2 functions are traced from now on", 60));
