@@ -112,7 +112,7 @@ static struct error *try_path(struct elf_file *file, const struct debug_root *ro
 #define TRIES          4
 #define TRIES_IN_DEBUG 2 /* the first two, both below DEBUG_SYSTEM_DIR */
 
-/* The path of try number `n`; false if there is no such path. */
+/* The path of try number `n`; false if `n` has no path. */
 static bool path_of(const struct elf_file *file, const char *directory,
 		    const struct elf_debuglink *link, unsigned n, struct strbuf *ret)
 {

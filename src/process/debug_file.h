@@ -36,11 +36,11 @@ bool debug_file_is_needless(struct elf_file *file);
  * - /usr/lib/debug/DIRECTORY/NAME, where DIRECTORY is the file's directory and NAME is
  *   the name in .gnu_debuglink;
  *
- * then, below the root directory of the target `proc` (NULL: skip this), the
- * same two, DIRECTORY/NAME and DIRECTORY/.debug/NAME. Files that do not fit are
- * skipped. Of the target's files only those are opened that it may read itself, and
- * without a build-id only those of root, of the target or of the owner of `file`, to
- * which no symbolic link leads.
+ * then, below the root directory of the target `proc` (NULL: skip this), the same two,
+ * DIRECTORY/NAME and DIRECTORY/.debug/NAME. Files that do not fit are skipped. A file of
+ * the target is opened only if the target may read it. Without a build-id it must also
+ * belong to root, to the target or to the owner of `file`, and no symbolic link may lead
+ * to it.
  */
 struct error *debug_file_find(struct elf_file *file, const struct proc *proc,
 			      const char *module_path, struct debug_file *ret)

@@ -77,7 +77,7 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 /*
  * Is the regular file of an O_PATH descriptor the one with `name`, and which names has
  * it? It is opened only if stat(2) cannot answer: never where all names agree, on btrfs
- * only if its inode number is that of `name`, and on overlayfs and FUSE. On those `place`
+ * only if its inode number equals `name`'s, and on overlayfs and FUSE. On those `place`
  * should come from the kernel (/proc/PID/map_files). *ret is valid if true.
  */
 bool file_names_check(int place, const struct file_name *name, struct file_names *ret);

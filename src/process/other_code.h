@@ -27,7 +27,7 @@ struct other_code;
 struct other_code *other_code_create(void);
 void other_code_destroy(struct other_code *others);
 
-/* These are the mappings of a process: the next search need not read them. */
+/* Add the mappings of a process: the next search does not read them again. */
 struct error *other_code_add(struct other_code *others, int pid,
 			     const struct proc_maps *maps)
 	__attribute__((warn_unused_result));
@@ -37,18 +37,18 @@ struct error *other_code_add(struct other_code *others, int pid,
  * `path` leads to the file: it may be mapped under other names, too
  * (process/file_pages.h), which have the same inode number in overlays of one file
  * system. The mappings of all processes are read at most once a second, and take at most
- * a tenth of the time. A search ends after 10 s. A process for which there was no time,
- * that cannot be read, or that maps the file more often than any real program, has a run
- * that is unread. The result is borrowed until the next call. Errors: ERROR_NO_MEMORY,
- * and ERROR_IO: the processes cannot be listed.
+ * a tenth of the time. A search ends after 10 s. A process has an unread run if the time
+ * ran out before it was read, if it cannot be read, or if it maps the file more often
+ * than any real program. The result is borrowed until the next call. Errors:
+ * ERROR_NO_MEMORY, and ERROR_IO: the processes cannot be listed.
  */
 struct error *other_code_find(struct other_code *others, const struct file_names *file,
 			      const char *path, const struct other_runs **ret)
 	__attribute__((warn_unused_result));
 
 /* Like other_code_find(), but look at the pages of the file again if that was before
- * `since_ns` (CLOCK_MONOTONIC): they may have been written to. The processes that map it
- * are those of the last search, if that is recent enough for other_code_find(). */
+ * `since_ns` (CLOCK_MONOTONIC): they may have been written to. The list of processes that
+ * map it comes from the last search, if that is recent enough for other_code_find(). */
 struct error *other_code_find_anew(struct other_code *others,
 				   const struct file_names *file, const char *path,
 				   uint64_t since_ns, const struct other_runs **ret)

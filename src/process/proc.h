@@ -57,7 +57,8 @@ struct proc {
  * Open a process, and refuse a process that cannot be traced. Each reason has its own
  * message: no such pid, a thread's tid instead of a pid, a kernel thread, a zombie, a
  * 32-bit program, ourselves, or a process that we may not read (the message names the
- * missing capability). A process whose main thread has exited is accepted (living.h).
+ * missing capability). A process whose main thread has exited is accepted
+ * (live_thread.h).
  */
 struct error *proc_open(int pid, struct proc **ret) __attribute__((warn_unused_result));
 /* Like proc_open(), for a process that another memtrace process has opened with it.
@@ -105,7 +106,7 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 uint64_t proc_image(const struct proc *proc);
 
 /* The id of the next process of /proc, which opendir(3) has opened; ascending
- * (proc_pid_readdir(), fs/proc/base.c). 0: there is none. */
+ * (proc_pid_readdir(), fs/proc/base.c). 0: no more processes. */
 int proc_next(DIR *proc);
 
 /* Did we fork the process? */

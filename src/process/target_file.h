@@ -28,7 +28,7 @@ struct error *target_file_of_mapping(const struct proc *proc,
 	__attribute__((warn_unused_result));
 
 /* Open a file named by the user, below the root directory of `proc`, or below ours
- * (NULL). The errors are those of open(2), and ERROR_UNSUPPORTED: not a regular file. */
+ * (NULL). Errors are as for open(2), and ERROR_UNSUPPORTED: not a regular file. */
 struct error *target_file_named(const struct proc *proc, const char *path,
 				struct target_file **ret)
 	__attribute__((warn_unused_result));

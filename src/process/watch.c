@@ -142,7 +142,8 @@ static size_t pages_of(size_t count)
 	return pages;
 }
 
-/* Create a watch without rings, of which there will be `count`. */
+/* Create a watch without rings. `count`: how many the caller will open; sets their
+ * size. */
 static struct error *create(size_t count, struct watch **ret)
 {
 	_cleanup_(watch_destroyp) struct watch *w = calloc(1, sizeof(*w));
