@@ -6,7 +6,7 @@
 
 #include "elf/usdt.h"
 
-/* The USDT note says where the arguments are, so there are no argument numbers. */
+/* No argument numbers: the USDT note says where the arguments are. */
 static const struct alloc_function functions[] = {
 	{OTEL_PROVIDER ":alloc", EFFECT_ALLOC_USDT, ARG_NONE, ARG_NONE, ARG_NONE,
 	 ARG_NONE, false, false},

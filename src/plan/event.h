@@ -83,15 +83,15 @@ struct event_sites {
 };
 
 /*
- * Find the places of an event that is in a file. A name without '/' is that of a file
- * that the process has mapped, up to a dot; a path is one in its mount namespace. `proc`
- * NULL: the file is in ours, and a name has to be a path. A place inside a function is
- * taken only where decoding the function from its first byte leads to the beginning of an
- * instruction: any other probe would destroy the target's code. A place of a USDT probe
- * must pass usdt_file_check(). ERROR_NOT_FOUND: there is no such file, or it has no such
- * function or USDT probe; then the message has the nearest names. ERROR_UNSAFE: the code
- * in the memory of the process is not that of the file. ERROR_UNSUPPORTED: one of the
- * places cannot be probed.
+ * Find the places of an event that is in a file. A name without '/' matches the name of a
+ * file that the process has mapped, up to a dot; a path is resolved in the process's
+ * mount namespace. `proc` NULL: the file is in ours, and a name has to be a path. A place
+ * inside a function is taken only where decoding the function from its first byte leads
+ * to the beginning of an instruction: any other probe would destroy the target's code. A
+ * place of a USDT probe must pass usdt_file_check(). ERROR_NOT_FOUND: the file does not
+ * exist, or lacks the function or USDT probe; then the message has the nearest names.
+ * ERROR_UNSAFE: the code in the memory of the process differs from the file.
+ * ERROR_UNSUPPORTED: one of the places cannot be probed.
  */
 struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
 			       const struct proc_maps *maps,

@@ -111,9 +111,9 @@ struct plan_site {
 	 * site.offset + delta. If it is empty or cannot be used, the two probes are
 	 * used. */
 	struct body body;
-	/* With wants_return: sites that replace the return probe, if the kernel
-	 * supports their probes. If there are none, `no_returns` says why: a static
-	 * string. It is NULL if `body` has sites. */
+	/* With wants_return: sites that replace the return probe, if the kernel supports
+	 * their probes. If the list is empty, `no_returns` says why: a static string. It
+	 * is NULL if `body` has sites. */
 	struct return_sites returns;
 	const char *no_returns;
 	bool unrecorded;    /* new blocks of it are not recorded (options.function) */
@@ -222,8 +222,8 @@ size_t plan_untraced(const struct plan *plan, plan_untraced_fn fn, void *arg);
 /* Print a warning for each such function. */
 void plan_warn_untraced(const struct plan *plan, FILE *out);
 
-/* Print each reason for which USDT probes are not traced, once for each file and probe,
- * with the number of places: their blocks are missing from all numbers. */
+/* Print why USDT probes are not traced: each reason once for each file and probe, with
+ * the number of places. Their blocks are missing from all numbers. */
 void plan_warn_untold(const struct plan *plan, FILE *out);
 
 /* Print the plan for users: for each object its file, its build-id, a line for each

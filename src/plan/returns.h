@@ -95,8 +95,7 @@ struct return_sites {
 	/* Sites that record the size. If it is empty and no site is_whole, all calls
 	 * must be recorded at the function's entry. */
 	VEC(struct entry_site) entries;
-	/* The places where calls end, except in functions for which is_covered() is
-	 * true. */
+	/* The places where calls end, except in functions that is_covered() accepts. */
 	VEC(struct return_exit) exits;
 	bool is_fused; /* some sites see whole calls, and `entries` see the others */
 	/* Each path to a result passes a site, of this list or of a function that

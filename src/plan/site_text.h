@@ -38,7 +38,7 @@ struct text_budget {
 	uint64_t spent; /* about nanoseconds, but counted: the same on every machine */
 };
 
-/* False: the work would exceed the budget. NULL: there is no limit. */
+/* False: the work would exceed the budget. NULL: no limit. */
 bool text_budget_spend(struct text_budget *budget, uint64_t cost);
 
 /* Are return probes safe in the process? Asked only when needed, since it may take 0.1

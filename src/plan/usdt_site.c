@@ -24,7 +24,7 @@ static const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5};
 #define SEMAPHORE_MAX UINT32_MAX
 
 /* Bounds on the code that is read: of one function, and for all places of a file. The
- * largest functions with USDT probes, those of interpreters, have some 100 KiB. */
+ * largest functions with USDT probes are in interpreters and have some 100 KiB. */
 #define FUNCTION_MAX_BYTES ((uint64_t)1 << 20)
 #define ALL_MAX_BYTES      ((uint64_t)64 << 20)
 
