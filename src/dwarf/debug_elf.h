@@ -33,9 +33,8 @@ struct build_id {
 /*
  * Open the file `fd`. Takes ownership of `fd`, also on failure. The file is read, not
  * mapped: a mapped file that is truncated raises SIGBUS. Only files of 256 MiB and more
- * that nobody but root can write are mapped. ERROR_MALFORMED also if the decompressed
- * debug sections are larger than those of any real file (16 GiB), or would take more
- * memory than debug_elf_max_bytes().
+ * that only root can write are mapped. ERROR_MALFORMED also if the decompressed debug
+ * sections exceed 16 GiB (no real file has that much) or debug_elf_max_bytes().
  */
 struct error *debug_elf_open(int fd, struct debug_elf **ret)
 	__attribute__((warn_unused_result));

@@ -19,7 +19,7 @@
 struct wanted {
 	const struct debug_search *search;
 	struct build_id id;
-	bool by_checksum; /* compare `checksum`, as there is no build-id */
+	bool by_checksum; /* compare `checksum`: no build-id is known */
 	uint32_t checksum;
 	bool needs_debug_info;
 	struct debug_found *found;

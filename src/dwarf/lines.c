@@ -49,7 +49,7 @@ struct line_range {
 	uint64_t start, end, file_offset; /* of the mapping */
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
-	struct line_file *file; /* NULL: not open, so that there are no lines */
+	struct line_file *file; /* NULL: not open, has no lines */
 	bool is_kept;           /* still mapped when the mappings were read again */
 };
 

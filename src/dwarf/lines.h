@@ -5,8 +5,8 @@
  * memtrace uses libdw, but not libdwfl on top of it. libdwfl maps every file (if the
  * target truncates one, SIGBUS would end memtrace), opens paths by name in our mount
  * namespace, accepts gzip bombs as ELF files, and its standard callbacks ask debuginfod
- * without being told to. Here every file comes from util/regular_file.h, and servers
- * are asked only if the user wants that.
+ * without the user asking for it. Here every file comes from util/regular_file.h, and
+ * servers are asked only if the user wants that.
  *
  * Unusable files are not errors for the caller: a file without debug info, or with
  * damaged or too much debug info, gives no frames, and line_finder_next_missing() names
@@ -69,7 +69,8 @@ struct error *line_finder_find(struct line_finder *finder, uint64_t address,
 /* How many code mappings have no lines, because the limit of 1,024 files was reached. */
 uint64_t line_finder_left_out(const struct line_finder *finder);
 
-/* A file without lines in which a lookup was made. Borrowed until the mappings change. */
+/* A file that was looked up and has no lines, or no inlined functions. Borrowed until the
+ * mappings change. */
 struct line_missing {
 	const char *path; /* raw bytes of the target */
 	const char *why;  /* "no debug info", ...: static; NULL: it has lines, but no

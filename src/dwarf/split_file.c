@@ -152,8 +152,8 @@ bool split_file_is_package(const struct split_file *file)
 	return file->is_package;
 }
 
-/* Find the row of the unit, from 0 on. The search probes slots in the order in which
- * the table was filled. The step is odd, so that it reaches all slots. */
+/* Find the row of the unit, from 0 on. The search probes slots in the same order as the
+ * code that filled the table. The step is odd, so that it reaches all slots. */
 static bool find_row(const struct unit_index *index, uint64_t id, uint32_t *ret)
 {
 	uint32_t mask = index->slot_count - 1;

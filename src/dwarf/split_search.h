@@ -24,8 +24,8 @@ struct error *split_search_create(const struct debug_search *search, const char 
 /* The units that it has found must be destroyed first. */
 void split_search_destroy(struct split_search *search);
 
-/* Find the unit of `skeleton`; *ret is NULL if there is none, else owned by the caller.
- * Fails only when out of memory. */
+/* Find the unit of `skeleton`; *ret is owned by the caller, NULL if not found. Fails only
+ * when out of memory. */
 struct error *split_search_find(struct split_search *search,
 				const struct split_skeleton *skeleton,
 				struct dwarf_budget *budget, struct split_unit **ret)

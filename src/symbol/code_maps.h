@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code that a process has mapped, and function names in those of its files that
- * their paths do not lead to any more.
+ * The code that a process has mapped, and function names of mapped files that are no
+ * longer found at their paths.
  *
  * libbcc opens a file for each line of /proc/PID/maps, searches all lines for each
  * address, and keeps a descriptor for each path. It is therefore shown only some of the

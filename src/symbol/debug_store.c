@@ -84,7 +84,7 @@ static int open_by_path(const struct debug_store *store, const char *build_id)
 	return fd;
 }
 
-/* Open the file with this build-id; -1: there is none. */
+/* Open the file with this build-id; -1: not found. */
 static int open_by_id(const struct debug_store *store, const char *build_id,
 		      const struct known *known)
 {
@@ -161,8 +161,8 @@ void debug_store_destroy(struct debug_store *store)
 	free(store);
 }
 
-/* Send a request. False: there is no answer, or memory is out. After this process has
- * given up privileges no other child can be started. */
+/* Send a request. False: no answer, or out of memory. After this process has given up
+ * privileges no other child can be started. */
 static bool ask(struct debug_store *store, enum stored_request request,
 		const struct strbuf *in, int fd, struct strbuf *out)
 {

@@ -20,10 +20,10 @@ struct output {
 	jmp_buf full;
 };
 
-/* Leaves the demangler by longjmp() when the text is long enough. There is no other way
+/* Leaves the demangler by longjmp() when the text is long enough. It offers no other way
  * to stop it, and nested substitutions can make it run for years. This is safe: with a
- * callback the demangler keeps all data on the stack, except the letters of one
- * punycode identifier, which may leak. */
+ * callback the demangler keeps all data on the stack, except the letters of one punycode
+ * identifier, which may leak. */
 static void add(const char *bytes, size_t size, void *opaque)
 {
 	struct output *output = opaque;

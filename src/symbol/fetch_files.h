@@ -14,7 +14,7 @@
 struct fetch_files {
 	struct landlock_files files;
 	VEC(const char *) paths; /* ended by NULL; files.readable */
-	VEC(char *) owned;       /* those of the environment */
+	VEC(char *) owned;       /* paths from the environment */
 };
 
 /* `cache` is the cache's directory; borrowed. */

@@ -8,7 +8,7 @@
 #include "symbol/symbolizer.h"
 
 enum names_request {
-	/* pid, with its pidfd. Answer: a handle, by which other requests name the
+	/* pid, with its pidfd. Answer: a handle, which other requests use to name the
 	   process; then names_put_left_out() */
 	NAMES_OPEN = 0x100,
 	NAMES_CLOSE,   /* handle */

@@ -12,7 +12,7 @@ enum stored_request {
 	/* A file. Answer: its build-id in lower-case hex, or NULL */
 	STORED_IDENTIFY = 0x200,
 	/* A file, and the path and the build-id of the module that it is for. Answer: a
-	   handle, by which other requests name it */
+	   handle, which other requests use to name it */
 	STORED_OPEN,
 	/* handle, whether lines are wanted (0 or 1), bytes of the mapping, its offset in
 	   the file, offset of the code in the mapping. Answer: names_put_frame() */
