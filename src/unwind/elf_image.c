@@ -129,8 +129,8 @@ void elf_image_deinit(struct elf_image *image)
 
 /* --- the code, mapped -------------------------------------------------------------- */
 
-/* Find the pages of the file from the first to the last executable segment. False:
- * there are none, or too many. */
+/* Find the pages of the file from the first to the last executable segment. False: no
+ * such pages, or too many. */
 static bool span_of_code(const struct elf_image *image, uint64_t page_bytes,
 			 uint64_t *start, uint64_t *end)
 {
@@ -247,7 +247,7 @@ static bool name_is(const struct elf_bytes *names, uint32_t at, const char *name
 	       !memcmp(names->data + at, name, size);
 }
 
-/* Load the section headers as bytes; ret->data is NULL if there are none. */
+/* Load the section headers as bytes; ret->data is NULL if the file has none. */
 static struct error *load_headers(const struct elf_image *image, struct elf_bytes *ret,
 				  size_t *ret_names)
 {
@@ -273,7 +273,7 @@ static struct error *load_headers(const struct elf_image *image, struct elf_byte
 	return load(image, h->e_shoff, count * sizeof(first), 0, ret);
 }
 
-/* The section headers and the table of their names; no data where there is none. */
+/* The section headers and the table of their names; NULL data for what the file lacks. */
 static struct error *load_named_headers(const struct elf_image *image,
 					struct elf_bytes *ret,
 					struct elf_bytes *ret_names)

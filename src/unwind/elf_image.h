@@ -51,10 +51,9 @@ void elf_image_deinit(struct elf_image *image);
 
 /*
  * Map the code and close the descriptor. From then on elf_image_read() reads only
- * executable segments. A mapped file keeps its inode number, like an open file. If
- * there is no room for the code (RLIMIT_AS, a span over 1 GiB), one page is mapped, and
- * no code can be read. ERROR_IO: nothing can be mapped. Does nothing for an image in
- * memory.
+ * executable segments. A mapped file keeps its inode number, like an open file. If the
+ * code does not fit (RLIMIT_AS, a span over 1 GiB), one page is mapped, and no code can
+ * be read. ERROR_IO: nothing can be mapped. Does nothing for an image in memory.
  */
 struct error *elf_image_map_code(struct elf_image *image)
 	__attribute__((warn_unused_result));
@@ -73,13 +72,13 @@ struct error *elf_image_load(const struct elf_image *image, uint64_t address,
 			     uint64_t size_bytes, struct elf_bytes *ret)
 	__attribute__((warn_unused_result));
 
-/* The header of the first section with this name. *ret_found is false if there is none.
- * Nothing in the header is checked. */
+/* The header of the first section with this name. *ret_found is false if no section has
+ * it. Nothing in the header is checked. */
 struct error *elf_image_find_section(const struct elf_image *image, const char *name,
 				     bool *ret_found, Elf64_Shdr *ret)
 	__attribute__((warn_unused_result));
 
-/* Copy sections by name. ret[i].data is NULL if there is no names[i], or if it is
+/* Copy sections by name. ret[i].data is NULL if the section names[i] is missing,
  * compressed, too large or not in the file. */
 struct error *elf_image_load_sections(const struct elf_image *image,
 				      const char *const names[], size_t count,

@@ -46,7 +46,7 @@ static struct error *has_mark(const struct elf_image *image, bool *ret)
 	return err;
 }
 
-/* Use the section's table; without a table there are no functions. */
+/* Use the section's table; without a table no function is known. */
 static struct error *use(struct go_rows *rows, const struct elf_image *image)
 {
 	const struct elf_bytes *b = &rows->bytes;

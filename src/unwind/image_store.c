@@ -17,9 +17,8 @@
 #include "util/vec.h"
 
 /* Bounds on the memory and mappings that traced processes can cause. Large ones
- * (browsers, compilers) have some hundred images with 100 MiB of unwind information.
- * Each image takes one of our mappings, of which the kernel permits 65,530
- * (vm.max_map_count). */
+ * (browsers, compilers) have some hundred images with 100 MiB of unwind information. Each
+ * image takes one of our mappings. The kernel permits 65,530 (vm.max_map_count). */
 #define IMAGES_MAX      8192u
 #define UNUSED_MAX      128u
 #define TOTAL_MAX_BYTES ((uint64_t)256 << 20)

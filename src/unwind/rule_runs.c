@@ -92,7 +92,7 @@ static void add_gap(struct builder *b, uint64_t end)
 		else
 			size = PAGE_BYTES - at % PAGE_BYTES;
 		at += size;
-		/* After the code there are no rules. */
+		/* Addresses after the code have no rules. */
 		if (at < end)
 			add(b, at, UNWIND_NONE);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The copied state of a thread, from which unwinding starts. */
+/* The copied state of a thread, where unwinding starts. */
 #ifndef UNWIND_STATE_H
 #define UNWIND_STATE_H
 

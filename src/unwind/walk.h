@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwinds a copied stack: finds its call path, and for each frame the rule by which the
- * probes can make the same step. All input is chosen by the target.
+ * Unwinds a copied stack: finds its call path, and for each frame the unwind rule that
+ * lets the probes make the same step. All input is chosen by the target.
  */
 #ifndef UNWIND_WALK_H
 #define UNWIND_WALK_H
@@ -34,7 +34,7 @@ struct walk_code_rules {
 	 * code. */
 	size_t likely_count;
 	bool may_return; /* some likely path returns, or leads to unknown code */
-	bool is_end;     /* each path ends the thread: there is no caller */
+	bool is_end;     /* each path ends the thread: no caller */
 	/* The rule of code that returns from another stack (unwind/stack_switch.h). It
 	 * needs no check. UNWIND_NONE: the code does not do so. */
 	uint64_t switching;
@@ -74,10 +74,10 @@ struct walk {
 };
 
 /*
- * Unwind from `registers`, of which pc and stack pointer must be known.
- * `is_interrupted`: pc is the next instruction of the frame, as at a breakpoint or a
- * signal. Otherwise pc is a return address, and the row of the call before it is used.
- * Fills `walk`, with at least one frame if there is room.
+ * Unwind from `registers`. Its pc and stack pointer must be known. `is_interrupted`: pc
+ * is the next instruction of the frame, as at a breakpoint or a signal. Otherwise pc is a
+ * return address, and the row of the call before it is used. Fills `walk`, with at least
+ * one frame if there is room.
  *
  * A pending return probe has replaced a return address by the address of its
  * trampoline. The copy must contain the original return address instead.
