@@ -209,7 +209,7 @@ static bool has_stem(const struct file *old, const struct file *new)
 	       !memcmp(old->name, new->name, len);
 }
 
-/* Pair files for which `fits` is true, unless another file fits as well. */
+/* Pair files if `fits` is true for them, unless another file fits as well. */
 static bool match_by(struct matcher *m, enum module_match by,
 		     bool (*fits)(const struct file *old, const struct file *new))
 {

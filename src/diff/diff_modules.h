@@ -47,8 +47,8 @@ void diff_modules_deinit(struct matched_modules *modules);
  * no other, or when out of memory. */
 const char *diff_modules_new_path(struct matched_modules *modules, const char *old);
 
-/* The length of a file's name without its version: of "libfoo.so.1.2" and "libfoo-2.0.so"
- * that of "libfoo", of "python3.11" that of "python". */
+/* The length of a file's name without its version: "libfoo" for "libfoo.so.1.2" and
+ * "libfoo-2.0.so", "python" for "python3.11". */
 size_t diff_modules_stem_len(const char *name);
 
 /* The words for a match: "another version". Static string. */

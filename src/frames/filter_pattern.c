@@ -10,7 +10,8 @@
 #include "util/glob.h"
 #include "util/path.h"
 
-/* Scopes of a name that are left out one after the other. More are no names of people. */
+/* Maximum number of scopes that are left out one after the other. Handwritten names have
+ * fewer. */
 #define SCOPES_MAX 64
 
 static const struct {

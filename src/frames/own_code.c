@@ -93,7 +93,7 @@ static const struct rule names[] = {
 	{"__libc_start_", CODE_RUNTIME, LIBC},
 };
 
-/* Whole names of functions by which programs and threads start. */
+/* Whole names of functions that start programs and threads. */
 static const char *const starts[] = {"_start",  "start_thread", "clone",
 				     "__clone", "clone3",       "__clone3"};
 

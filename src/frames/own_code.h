@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose code a frame is: the user's own, or that of a library. */
+/* Whose code a frame is: the user's own or a library's. */
 #ifndef FRAMES_OWN_CODE_H
 #define FRAMES_OWN_CODE_H
 

@@ -49,7 +49,7 @@ static void copy(struct scan *scan, size_t len)
 	scan->at += len;
 }
 
-/* Length of the operator symbol at `at`, as in "operator<<"; 0: there is none. */
+/* Length of the operator symbol at `at`, as in "operator<<"; 0: no operator symbol. */
 static size_t symbol_len(const char *at, const char *end)
 {
 	/* Longer ones before their prefixes. */

@@ -49,7 +49,7 @@ void groups_deinit(struct groups *groups)
 	strbuf_deinit(&groups->scratch);
 }
 
-/* Number pairs in the order in which they come. */
+/* Number pairs in order of first appearance. */
 static bool number_pair(struct hashmap *map, uint32_t a, uint32_t b, uint32_t *ret)
 {
 	uint64_t key = (uint64_t)a << 32 | b, known = map->len;
@@ -79,7 +79,7 @@ static bool number_group(struct groups *groups, struct hashmap *map, uint32_t a,
 
 /* --- frames ------------------------------------------------------------------------- */
 
-/* Fill the texts by which the frame is grouped. */
+/* Fill the texts that group the frame. */
 static bool describe(struct groups *groups, const struct report_frame *frame,
 		     struct group *ret)
 {

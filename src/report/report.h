@@ -123,7 +123,7 @@ struct report {
 	size_t thread_count;
 	size_t frame_count; /* number of different frames in all rows */
 	/* If --filter left out every stack: the names of functions that are nearest to
-	 * its patterns, separated by commas, not escaped. NULL: there is none, or stacks
+	 * its patterns, separated by commas, not escaped. NULL: no such name, or stacks
 	 * are shown. */
 	const char *near_filter;
 	struct report_arena *arena; /* owns what the pointers above point to */

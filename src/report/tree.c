@@ -138,7 +138,7 @@ static bool make_lines(struct maker *m, uint32_t *line_of, uint32_t *large_child
 	return true;
 }
 
-/* --- which lines, and in which order ------------------------------------------------ */
+/* --- choice and order of lines ------------------------------------------------------ */
 
 /* `arg` is tree.lines.data. A line comes before those below it. */
 static int compare_lines(const void *pa, const void *pb, void *arg)

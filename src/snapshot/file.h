@@ -13,9 +13,8 @@
 #include "util/error.h"
 
 /*
- * Write `snap`, in which every index must be valid. The caller flushes and checks
- * `out`; failed writes to the stream are not reported here. Fails only when out of
- * memory.
+ * Write `snap`. All its indices must be valid. The caller flushes and checks `out`;
+ * failed writes to the stream are not reported here. Fails only when out of memory.
  */
 struct error *snapshot_write(const struct snapshot *snap, FILE *out)
 	__attribute__((warn_unused_result));

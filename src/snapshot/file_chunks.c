@@ -81,7 +81,7 @@ static void write_chunk(struct chunk_writer *w)
 		w->failed = true;
 	if (w->failed)
 		return;
-	/* Pad to CHUNK_RATIO, by which readers bound their memory. */
+	/* Pad to CHUNK_RATIO: readers use the ratio to bound their memory. */
 	if (size < w->filled / CHUNK_RATIO) {
 		memset(w->packed + size, 0, w->filled / CHUNK_RATIO - size);
 		size = w->filled / CHUNK_RATIO;

@@ -124,8 +124,7 @@ static bool decode(const struct reader *r, const struct file_field *field, char 
 	}
 }
 
-/* Read a column. The file stores the elements of a column together, memory those of a
- * row. */
+/* Read a column. The file is stored column by column, memory row by row. */
 static struct error *take_data(struct reader *r, const struct file_table *table,
 			       const struct file_rows *rows, const struct column *column)
 {

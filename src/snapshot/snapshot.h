@@ -142,7 +142,7 @@ struct snapshot_thread {
  * (timeline.h); estimated if sampled. */
 struct snapshot_trend {
 	uint32_t intervals;       /* between snapshots, since it first held anything */
-	uint32_t grew, shrank;    /* intervals in which its bytes grew, shrank */
+	uint32_t grew, shrank;    /* number of intervals when its bytes grew, shrank */
 	double slope_bytes_per_s; /* of the least-squares line through its bytes */
 	double determination;     /* R^2 of that line, 0..1: how well it fits; 0: no line
 				     yet; 1 if the bytes are constant */
@@ -272,7 +272,7 @@ struct snapshot_process_before {
 	uint64_t estimated_bytes, estimated_count;
 };
 
-/* The previous report, from which growth and rates are computed. */
+/* The previous report, used to compute growth and rates. */
 struct snapshot_before {
 	uint64_t reports; /* number of previous reports; 0: all other fields are 0 too */
 	uint64_t time_ns; /* of the last of them */

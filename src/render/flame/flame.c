@@ -230,7 +230,7 @@ static const struct report_section *section_of(const struct flame *f,
 					       const struct path *path, size_t level)
 {
 	const struct report *report = f->page.report;
-	/* Above the frame of all memory, and that of the process. */
+	/* Above the frame of all memory and the frame of the process. */
 	size_t first = 1 + (report->snapshot->processes.len > 1);
 
 	if (report->section_count == 1)

@@ -32,8 +32,8 @@ struct list {
 
 /* --- numbers ------------------------------------------------------------------------ */
 
-/* Append bytes, rate and share: of live memory, as everywhere on the page. Without leak
- * suspects there is no rate. */
+/* Append bytes, rate and share: of live memory, as everywhere on the page. The rate is
+ * shown only with leak suspects. */
 static void append_numbers(const struct list *list, uint64_t size_bytes, double slope)
 {
 	uint64_t live_bytes = list->section->live.estimated_bytes;

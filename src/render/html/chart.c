@@ -17,8 +17,8 @@
 /* Maximum number of rows in the table below the chart. */
 #define MAX_ROWS 100
 
-/* A chart is drawn twice, and the style sheet chooses the one that fits the screen: the
- * text of a picture shrinks with it. */
+/* The page has each chart in two sizes, and the style sheet chooses the one that fits the
+ * screen: if one chart were scaled, its text would shrink, too. */
 static const struct size {
 	const char *class;
 	int width;

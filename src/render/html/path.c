@@ -120,7 +120,7 @@ static const char *end_of(const struct report_row *row)
 	return row->depth ? NULL : "no frames";
 }
 
-/* The innermost frame of the user's own code; the depth if there is none. */
+/* The innermost frame of the user's own code; the depth if no frame is. */
 static size_t find_own(const struct causes *causes, const struct report_row *row)
 {
 	size_t i = 0;

@@ -15,7 +15,7 @@ void html_append_function(struct strbuf *out, const struct report_frame *frame,
 /* Append " store.c:212", or where else a frame of the row is; or nothing. */
 void html_append_place(struct strbuf *out, const struct report_row *row, size_t frame);
 
-/* Append a list of all frames, leaf first, and notes. `causes` are those of the row's
+/* Append a list of all frames, leaf first, and notes. `causes` belong to the row's
  * section. With `whole_names` names have their arguments, and frames their offsets. */
 void html_append_frames(struct strbuf *out, const struct report *report,
 			const struct causes *causes, const struct report_row *row,

@@ -175,7 +175,7 @@ static int64_t write_comment(struct pprof_builder *b)
 
 /*
  * Functions that allocate for others, as an expression of RE2. pprof matches it with
- * whole names without parameters, and leaves out these frames and all that they call
+ * whole names without parameters, and leaves out these frames and everything they call
  * (Profile.RemoveUninteresting() of github.com/google/pprof/profile). So the caller has
  * the bytes.
  */

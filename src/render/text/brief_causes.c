@@ -16,7 +16,7 @@
 #define NARROW        40 /* columns: a number then has a line of its own */
 #define CALLERS_MOST  5
 #define PARTS_MOST    3
-#define PARTS_APART   16 /* so many are told apart, to find the largest */
+#define PARTS_APART   16 /* number of parts that are counted apart, to find the largest */
 #define PARTS_LOOKED  1000
 
 /* How much is shown of a cause. */

@@ -173,7 +173,7 @@ static bool is_own(const struct causes *causes, const struct report_row *row,
 	       row->frames[frame]->is_gap;
 }
 
-/* The depth of the row less the frames by which programs and threads start. */
+/* The depth of the row without the frames that start programs and threads. */
 static size_t find_depth(const struct causes *causes, const struct report_row *row)
 {
 	size_t depth = row->depth;

@@ -32,8 +32,8 @@ void brief_put_cause(struct brief_page *page, enum text_style style, size_t inde
 /*
  * Put lines with the callers of a cause, from the frame that names it outwards, at most
  * `most` lines. Frames of libraries in a row become "... 3 frames of libstdc++". Frames
- * by which the program or thread starts are left out. With `whole` each frame of the
- * stack has a line instead.
+ * that start the program or thread are left out. With `whole` each frame of the stack has
+ * a line instead.
  */
 void brief_put_callers(struct brief_page *page, const struct causes *causes,
 		       const struct cause *cause, size_t indent, size_t most, bool whole);

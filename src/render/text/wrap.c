@@ -47,7 +47,7 @@ struct wrap {
 	bool has_word; /* behind the indent */
 };
 
-/* Length of the escape sequence at `at`, such as "\033[1m"; 0: there is none. */
+/* Length of the escape sequence at `at`, such as "\033[1m"; 0: no escape sequence. */
 static size_t escape_len(const char *at, const char *end)
 {
 	const char *m = at;

@@ -90,7 +90,7 @@ static size_t count_recursion(const struct tree_text *t, size_t at)
 	return end - at;
 }
 
-/* Is the module that of the node above? Then it is not written again. */
+/* Does the node above have the same module? Then it is not written again. */
 static bool has_module_of_parent(const struct tree_text *t, uint32_t node)
 {
 	uint32_t parent = t->tree->nodes.data[node].parent;
