@@ -24,7 +24,7 @@ enum run_need {
 	NEEDS_RULES = 1 << 3,
 };
 
-/* In the order in which they build on each other. A program contains those whose kinds
+/* Ordered: each fragment builds on earlier ones. A program contains those whose kinds
  * include the run's and whose needs are met. */
 static const struct fragment {
 	const char *name;

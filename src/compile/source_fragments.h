@@ -6,8 +6,7 @@
 #include "compile/source_options.h"
 #include "util/strbuf.h"
 
-/* Append the fragments that this run needs, in the order in which they build on each
- * other. */
+/* Append the fragments that this run needs. Each builds on earlier ones. */
 void source_append_fragments(struct strbuf *text, const struct source_options *options);
 
 #endif

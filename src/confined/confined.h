@@ -104,7 +104,7 @@ struct confined_options {
  * that a reader with a policy keeps the capabilities to open what it reads
  * (shed_for_reading()).
  *
- * Returns an error if there is no memory or no descriptor for a filter: a target can
+ * Returns an error if memory or descriptors for a filter are exhausted: a target can
  * cause that.
  */
 struct error *confined_start(const struct confined_options *options,

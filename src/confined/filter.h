@@ -16,7 +16,7 @@
  * caller owns *ret_listener.
  *
  * ERROR_UNSUPPORTED: the kernel, or a sandbox around memtrace, permits no filter.
- * ERROR_IO, ERROR_NO_MEMORY: there is no memory or no descriptor for one.
+ * ERROR_IO, ERROR_NO_MEMORY: memory or descriptors for a filter are exhausted.
  */
 struct error *filter_load_reader(int *ret_listener) __attribute__((warn_unused_result));
 

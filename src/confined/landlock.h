@@ -16,8 +16,8 @@ bool landlock_forbid_writing(void);
 
 /* The files that a process keeps access to. */
 struct landlock_files {
-	/* Directories and files that may be read, with all that is below; ended by NULL.
-	 * Those that do not exist are ignored. */
+	/* Directories and files that may be read, including everything below them; ended
+	 * by NULL. Those that do not exist are ignored. */
 	const char *const *readable;
 	/* A directory where files may also be created, changed and removed; borrowed. */
 	int writable;

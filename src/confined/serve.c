@@ -18,7 +18,7 @@
 #include "util/stack_limit.h"
 
 #define SOCKET 3
-#define RULES  4 /* of Landlock; closed if there are none */
+#define RULES  4 /* Landlock ruleset; closed if not given */
 
 /* Limit on the child's memory: symbol tables of the largest programs, and decompressed
  * debug sections (debug_elf_max_bytes()). */

@@ -24,7 +24,7 @@
 #define SHED_USER_OVERFLOW ((uid_t)65534)
 
 /*
- * Each of these functions gives up all that it can, also after an error. With
+ * Each of these functions gives up as much as it can, also after an error. With
  * ERROR_UNSUPPORTED the caller may go on: the kernel, or a sandbox, never permits it.
  */
 

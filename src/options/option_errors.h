@@ -23,7 +23,8 @@
 struct error *option_error_unknown(const char *dashes, const char *name, size_t len,
 				   const char *whole) OPTION_ERROR;
 
-/* An argument that is no option. `pid_count`: how many processes were given before. */
+/* An argument that is not an option. `pid_count`: how many processes were given
+ * before. */
 struct error *option_error_argument(const char *arg, size_t pid_count) OPTION_ERROR;
 
 struct error *option_error_value(const struct option_row *row, const char *spelled,

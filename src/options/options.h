@@ -23,7 +23,7 @@ enum option_action {
 	ACTION_PRIME_CACHE
 };
 
-/* What --help shows: the options that are used most, all, or those of one group. */
+/* What --help shows: the options that are used most, all options, or one group. */
 enum help_topic {
 	HELP_SHORT,
 	HELP_ALL,

@@ -7,7 +7,7 @@ void terminal_size(int fd, unsigned *columns, unsigned *lines)
 {
 	struct winsize size = {0};
 
-	/* A terminal that was never told its size says 0. */
+	/* A terminal whose size was never set reports 0. */
 	if (ioctl(fd, TIOCGWINSZ, &size) < 0)
 		size = (struct winsize){0};
 	*columns = size.ws_col;

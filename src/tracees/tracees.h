@@ -123,8 +123,9 @@ struct error *tracees_start(struct tracees *tracees, struct tracer *tracer,
 /* Print why a process is not traced, and free the error. NULL does nothing. */
 void tracees_say_left_out(struct error *err);
 
-/* Read the kernel's events about processes, of which a long start may have lost some.
- * Call this before a command starts: the events about it then have room. */
+/* Read the kernel's events about processes. Some may have been lost during a long start.
+ * Call this before a command starts, so that the ring has room for the command's
+ * events. */
 void tracees_read_events(struct tracees *tracees);
 
 /* Follow what the processes have done. Does not block. Call it when epoll_fd is readable,

@@ -16,7 +16,7 @@ int fd_message_send(int socket, const void *bytes, size_t size, const int fds[],
 		    size_t fd_count);
 
 /* The same, but does not wait: returns the number of bytes sent, or -1 with errno set.
- * EAGAIN: there is no room. The descriptors are sent with the first byte. */
+ * EAGAIN: the socket's buffer is full. The descriptors are sent with the first byte. */
 ssize_t fd_message_send_some(int socket, const void *bytes, size_t size, const int fds[],
 			     size_t fd_count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipes that nobody reads from any more, as in `memtrace ... | head`. */
+/* Pipes without readers, as in `memtrace ... | head`. */
 #ifndef UTIL_UNREAD_H
 #define UTIL_UNREAD_H
 
