@@ -473,7 +473,7 @@ static void prefixed_jemalloc(void)
 		/* Symbols that the linker or a Rust library made local. */
 		{"_rjem_mallocx", STB_LOCAL, STT_FUNC, 0, 0x250, true},
 		{"_rjem_sdallocx", STB_LOCAL, STT_FUNC, 0, 0x260, true},
-		/* There is no function that frees. */
+		/* It has no function that frees. */
 		SYMBOL("je_arrow_malloc", 0x270),
 	};
 	static const struct built_symbol other[] = {

@@ -90,7 +90,7 @@ static void leaking(void)
 	CHECK(!v->caller);
 }
 
-/* Two causes of one name: the caller is told. */
+/* Two causes of one name: the verdict names the caller, too. */
 static void same_name(void)
 {
 	_cleanup_(trial_deinit) struct trial t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --replay and --diff with files that are no snapshots, and with reports that cannot be
+/* --replay and --diff with files that are not snapshots, and with reports that cannot be
  * written. */
 #include "offline_apart.h"
 #include "unit/options/options_check.h"
@@ -87,7 +87,7 @@ static void what_is_no_snapshot(void)
 	snprintf(want, sizeof(want),
 		 "--diff %s cannot be read: No such file or directory", good);
 	FAILS(want, "--diff", good, path, "-o", out);
-	/* There is no report, so there is no file. */
+	/* Without a report no file is written. */
 	CHECK_INT(temp_dir_count(&dir, false), 1);
 	temp_dir_destroy(&dir);
 }

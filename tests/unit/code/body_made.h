@@ -34,7 +34,7 @@ static inline struct function made(const char *bytes, size_t size)
 	return f;
 }
 
-/* Finds the sites without knowledge of other functions. Returns why there are none, or
+/* Finds the sites without knowledge of other functions. Returns why nothing was found, or
  * NULL. */
 static inline const char *find(const struct function *f, struct body *ret)
 {

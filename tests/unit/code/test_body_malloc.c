@@ -318,7 +318,7 @@ struct function {
 	struct elf_symbol symbol;
 	char build_id[64];
 	struct body body;
-	const char *why; /* why there are no sites, or NULL */
+	const char *why; /* why no sites were found, or NULL */
 };
 
 struct other_text {

@@ -110,8 +110,8 @@ static void random_bytes(void)
 	printf("     %u of random bytes have sites\n", found);
 }
 
-/* Instructions for random functions, some of which have sites. A branch can go to any of
- * them. */
+/* Instructions for random functions. Some of the functions have sites. A branch can go to
+ * any of them. */
 static const struct {
 	const char *code;
 	size_t size;

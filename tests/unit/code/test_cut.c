@@ -122,7 +122,7 @@ static void edges_that_cannot_be_cut(void)
 	CHECK_INT(solve(&g, LIMIT), 12);
 	g.edges[1].price = CUT_NEVER;
 	CHECK_INT(solve(&g, LIMIT), -1);
-	/* Several paths, one of which cannot be cut. */
+	/* Several paths; one cannot be cut. */
 	g = (struct graph){
 		4,
 		0,

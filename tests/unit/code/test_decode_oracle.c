@@ -112,9 +112,10 @@ static void compare_section(csh handle, const struct oracle_section *section,
 }
 
 /*
- * Random instructions, most of which no compiler emits. If an instruction is described,
- * its length must be equal and no written register may be missing. Excluded: several
- * prefixes at once and ud1 (0f b9), for which capstone differs from processors.
+ * Random instructions. Compilers do not emit most of them. If an instruction is
+ * described, its length must be equal and no written register may be missing. Excluded:
+ * several prefixes at once and ud1 (0f b9): capstone decodes it differently from
+ * processors.
  */
 static void random_instructions(void)
 {

@@ -149,7 +149,7 @@ static void arguments_that_move(void)
 	CHECK_INT(place.arg_reg[3], INSN_RCX);
 	CHECK_INT(place.arg_reg[5], 9);
 
-	/* If rdx is needed there is no such site. */
+	/* If rdx is needed, no such site is found. */
 	check(FUNCTION(calloc_code, .arguments = 7), 0, 0, INSN_RDI, FIRST);
 
 	/* mov rbx, rdi; mov rdi, rsi; xor esi, esi; push rbx */

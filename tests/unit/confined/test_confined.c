@@ -132,7 +132,7 @@ static int try_private_write(void)
 	return open(private_path, O_WRONLY);
 }
 
-/* A directory of the child's user, in a directory where everybody may create files; made
+/* A directory of the child's user, in a directory where all users may create files; made
  * by the parent. */
 static char own_path[64];
 

@@ -22,7 +22,7 @@
 #include "confined/shed.h"
 #include "util/cleanup.h"
 
-/* Everybody may look into the directory. */
+/* All users may list the directory. */
 static char dir[] = "/tmp/memtrace-shed-XXXXXX";
 static char of_root[64], of_other[64], readable[64], folder[64], absent[64];
 

@@ -231,7 +231,7 @@ static void damaged_files(void)
 	free(original.data);
 }
 
-/* A symbol table like that of .gnu_debugdata, decompressed in memory. */
+/* A symbol table as in .gnu_debugdata, decompressed in memory. */
 static void damaged_symbols(void)
 {
 	struct bytes original;

@@ -35,7 +35,7 @@ static struct file ordinary(void)
 	};
 }
 
-/* Checks a file of `size_bytes` bytes, most of which is a hole. */
+/* Checks a file of `size_bytes` bytes, mostly a hole. */
 static enum elf_table_sizes look_at(const struct file *file, uint64_t size_bytes)
 {
 	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);

@@ -391,14 +391,14 @@ static void prices(void)
 {
 	struct world w = {0};
 
-	/* A stepped instruction, if there is no other. */
+	/* A stepped instruction, if no other is found. */
 	WORLD(&w, stepped);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, false, false, OTHERS});
 	WORLD(&w, fails_stepped);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 9, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, true, false, OTHERS});
-	/* Without nops that are emulated there is no emulated site. */
+	/* Without nops that are emulated no emulated site is found. */
 	WORLD(&w, fails_stepped);
 	w.returns.emulated = PLACE_PUSH;
 	CHECK_SITES(&w, RESULT_WORD,
@@ -531,7 +531,7 @@ static void arguments_of_others(void)
 	CODE_ADD(&w.code, F, helper);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {F + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, true, true, OTHERS});
-	/* rbp is no longer the caller's. */
+	/* rbp does not hold the caller's value any more. */
 	WORLD(&w, swaps_bp);
 	CODE_ADD(&w.code, F, helper);
 	CHECK_NONE(&w, RESULT_WORD, "it passes on another rbp");

@@ -62,7 +62,7 @@ struct function {
 	struct elf_symbol symbol;
 	enum result_width width;
 	struct return_sites sites[VARIANTS];
-	const char *why[VARIANTS]; /* why there are no sites, or NULL */
+	const char *why[VARIANTS]; /* why no sites were found, or NULL */
 	struct return_sites whole; /* sites that see whole calls, if is_fused */
 	struct cfg cfg;            /* empty if the code is not understood */
 	unsigned calls, failed;
@@ -758,8 +758,8 @@ static bool has(const struct function *f, const char *part)
 	return strstr(f->kind->name, part);
 }
 
-/* May the function throw or end the program if there is no memory? musl 1.2.2 then reads
- * the header of the block that it did not get. */
+/* May the function throw or end the program when out of memory? musl 1.2.2 then reads the
+ * header of the block that it did not get. */
 static bool may_throw(const struct tracee *t, const struct function *f)
 {
 	if ((has(f, "align") || has(f, "valloc")) &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which processes are forked by which. */
+/* Finding the children of processes. */
 #include "unit/process/child.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes whose main thread has exited: the thread id by which they are read. */
+/* Processes whose main thread has exited: the thread id that is used to read them. */
 #include "check.h"
 
 #include <errno.h>
@@ -150,7 +150,7 @@ static void first_lives(void)
 	CHECK(!live_thread_retry(&live));
 	CHECK(!live_thread_has_lost_first(child.pid));
 	child_end(&child);
-	/* All threads have ended: `living` stays unchanged. */
+	/* All threads have ended: `live` stays unchanged. */
 	CHECK(!live_thread_is_there(&live));
 	CHECK(!live_thread_retry(&live));
 	CHECK_INT(live_thread_begin(child.pid).tid, child.pid);

@@ -208,7 +208,7 @@ static void become_user(void *arg)
 		MAP_FAILED);
 }
 
-/* A target without privileges, and files of which it may read some. */
+/* A target without privileges, and files; it may read some of them. */
 static void opens_what_the_target_may_read(void)
 {
 	char dir[] = "/tmp/memtrace-policy-XXXXXX", file[64], mapped[64], debug[64];
@@ -239,7 +239,7 @@ static void opens_what_the_target_may_read(void)
 	CHECK(may_open_with(file, 0640, 0, OTHER));
 	CHECK(!may_open_with(file, 0604, 0, OTHER));
 	CHECK(!may_open_with(file, 0600, OTHER, 0));
-	/* A mapped file, whoever may read it. */
+	/* A mapped file, even if the target may not read it. */
 	CHECK(may_open(mapped));
 	/* Files of its /proc/PID, and debug files of the machine. */
 	snprintf(mapped, sizeof(mapped), "/proc/%d/maps", pid);

@@ -370,7 +370,7 @@ static void namespace_pids(void)
 		CHECK_INT(procfs_namespace_pid(cases[i].text), cases[i].pid);
 }
 
-/* Starts a child in a new pid namespace, in which its pid is 1. */
+/* Starts a child in a new pid namespace, with pid 1 there. */
 static void start_in_namespace(void *argument)
 {
 	const int *fds = argument;

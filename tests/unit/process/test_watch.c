@@ -183,8 +183,8 @@ static void map_of_code(void)
 	try_until_nothing_is_lost(try_map_of_code);
 }
 
-/* Many programs start and exit on one processor while nobody reads. With more processors
- * than this, each has less room. */
+/* Many programs start and exit on one processor while the events are not read. With more
+ * processors than this, each has less room. */
 #define PROCESSORS_FEW 16
 
 static bool try_many_programs(void)

@@ -149,7 +149,7 @@ static void two_signals_in_a_row(void)
 	check_end(&h, SIGINT);
 }
 
-/* A third signal changes neither the signal by which the process ends nor the time. */
+/* A third signal changes neither the signal that ends the process nor the time. */
 static void a_third_signal_changes_nothing(void)
 {
 	struct hanging h = start_hanging(false);

@@ -27,8 +27,7 @@ static inline void fixture_fill_moments(struct fixture *f)
 	}
 }
 
-/* Two threads, one of which has ended. A target could have chosen the names and
- * numbers. */
+/* Two threads; one has ended. A target could have chosen the names and numbers. */
 static inline void fixture_fill_threads(struct fixture *f)
 {
 	const struct snapshot_thread threads[] = {
@@ -60,7 +59,7 @@ static inline void fixture_fill_threads(struct fixture *f)
 }
 
 /* Each stack has allocated ten times what it holds, and freed the rest. So has the last
- * one, which holds nothing. All sizes are those of the stack's first block. */
+ * one, which holds nothing. All blocks of a stack have the size of its first block. */
 static inline void fixture_fill_traffic(struct fixture *f)
 {
 	f->snap->has_traffic = f->snap->has_lifetimes = true;

@@ -235,7 +235,7 @@ static void check_frame(const struct page *page, const struct drawn *frame,
 
 	CHECK_INT(bytes + self, frame->bytes);
 	CHECK(blocks <= frame->blocks);
-	/* Exact to the hundredth, so that there are no gaps. */
+	/* Exact to the hundredth, so that no gaps appear. */
 	if (!self && bytes)
 		CHECK_INT(width, frame->width);
 	else

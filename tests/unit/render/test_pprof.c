@@ -438,8 +438,8 @@ static void inlined_functions_are_lines(void)
 	CHECK(!p->mapping[2]->has_functions && !p->mapping[2]->has_filenames);
 }
 
-/* The mark for omitted frames has neither an address nor a mapping by which pprof could
- * show it. */
+/* The mark for omitted frames has neither an address nor a mapping that pprof could
+ * show. */
 static void left_out_frames_have_a_name(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;

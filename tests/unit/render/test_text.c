@@ -97,7 +97,7 @@ static void hidden_frames(void)
 	CHECK_CONTAINS(text, "[truncated: stack depth limit");
 }
 
-/* On a terminal names and paths are short, and addresses are where there is no name.
+/* On a terminal names and paths are short, and only frames without a name have addresses.
  * Elsewhere lines are as memleak has them. */
 static void forms(void)
 {
@@ -219,7 +219,7 @@ static void timeline(void)
 }
 
 /* The report does not claim that the blocks are older than the attach. If memtrace
- * started the program, there are no such blocks. */
+ * started the program, no such blocks exist. */
 static void frees_of_what_was_not_live(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;

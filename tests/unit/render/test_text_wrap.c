@@ -38,7 +38,7 @@ static void labels(void)
 	      "  heap        some more text about these\n              blocks\n");
 	check("              some more text about these blocks\n", 40, false,
 	      "              some more text about these\n              blocks\n");
-	/* There is no room for this on a narrow terminal. */
+	/* A narrow terminal has no room for this. */
 	check("  heap        some more text\n", 20, false,
 	      "  heap        some\n          more text\n");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What each function holds itself and with all that it calls, computed by hand. */
+/* What each function holds, itself and with its callees, computed by hand. */
 #include "unit/render/fixture_lines.h"
 
 #include <stdbool.h>
@@ -151,7 +151,8 @@ static void inlined(void)
 	CHECK(found);
 }
 
-/* The function of one program in two processes is one, but not that of another. */
+/* A function counts once for all processes of its program, but another program's function
+ * is another one. */
 static void several_processes(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -234,7 +235,7 @@ static void growth(void)
 	CHECK_INT(named(&functions, "main")->cumulative.growth_bytes, -420);
 }
 
-/* The flat sums are all that is held, however the stacks look, in each grouping. */
+/* The flat sums add up to the live memory, however the stacks look, in each grouping. */
 static void sums(void)
 {
 	static const enum report_group by[] = {

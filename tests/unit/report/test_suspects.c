@@ -168,7 +168,7 @@ static double sawtooth(uint32_t s)
 	return 1000.0 * (s % 12);
 }
 
-/* The teeth are so long that a line fits the first one well, even when it has ended. */
+/* Long teeth: a line fits the first one well, even when it has ended. */
 static double long_sawtooth(uint32_t s)
 {
 	return 1000.0 * (s % 60) + 200;

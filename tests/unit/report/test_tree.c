@@ -195,8 +195,8 @@ static void check_sums(const struct tree *tree, uint64_t total, uint64_t branche
 	CHECK_INT(tree->nodes.data[0].bytes, total);
 }
 
-/* Random and very deep stacks, cut in all ways: what is shown and what is left out are
- * all that is held. */
+/* Random and very deep stacks, cut in all ways: the shown and the omitted bytes add up to
+ * the live memory. */
 static void sums(void)
 {
 	static uint64_t deep[60000];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small snapshot in which every field of the file format has a value, and files in
+/* A small snapshot with a value in every field of the file format, and files in
  * memory. */
 #ifndef TESTS_UNIT_SNAPSHOT_FILLED_H
 #define TESTS_UNIT_SNAPSHOT_FILLED_H

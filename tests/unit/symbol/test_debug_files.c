@@ -163,7 +163,7 @@ static void dwz(void)
 	      "dwz -m common.debug x y && "
 	      "readelf -S x | grep -q gnu_debugaltlink");
 	check_found(&resources, "whole");
-	/* Without that file there is no debug info, and a FIFO with its name is not
+	/* Without that file no debug info is found, and a FIFO with its name is not
 	 * opened. */
 	SHELL("mv common.debug hidden && mkfifo common.debug");
 	check_missing(&resources,

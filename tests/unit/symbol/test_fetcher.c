@@ -219,7 +219,7 @@ static void a_large_file(enum conduct conduct)
 
 	CHECK(fetch(fetcher) < 0);
 	CHECK(seconds_since(begin_ns) < 4 * FILE_S);
-	/* The library may say after a retry that there is no such file: then it is not
+	/* The library may say after a retry that the file does not exist: then it is not
 	 * counted as lost. */
 	CHECK(cached_bytes() < before + LIMIT);
 	fetcher_destroy(fetcher);

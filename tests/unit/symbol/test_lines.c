@@ -146,7 +146,7 @@ static void nothing_to_find(void)
 	line_module_destroy(module);
 }
 
-/* When the budget is used up, there are no more answers, and no errors. */
+/* When the budget is used up, lookups return no lines, and no errors. */
 static void budget_ends(void)
 {
 	struct line_resources resources = plain_resources();

@@ -145,8 +145,8 @@ static void names_and_lines(void)
 	CHECK_INT(warnings, 0);
 }
 
-/* No symbol was requested before the exit: still, the program's symbols are available,
- * and those of a library, which are read at the first request. */
+/* No symbol was requested before the exit: still, symbols of the program and of a
+ * library, which are read at the first request, are available. */
 static void names_after_exit(void)
 {
 	struct proc *proc = start_target();

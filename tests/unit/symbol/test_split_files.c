@@ -244,7 +244,7 @@ static void memory_ends(void)
 	CHECK(both > 0);
 }
 
-/* When the budget is used up, there are no more answers, and no errors. */
+/* When the budget is used up, lookups find nothing more, and return no errors. */
 static void steps_end(void)
 {
 	unsigned with = 0, without = 0;

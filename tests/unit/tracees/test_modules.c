@@ -143,7 +143,7 @@ static void lists_each_file_once(void)
 	CHECK_STR(id, "");
 	CHECK_INT(count, 2 * FILES);
 	free(id);
-	/* Files that are no longer mapped are dropped. */
+	/* Unmapped files are dropped. */
 	refresh(&modules, &few);
 	CHECK_INT(modules.files.len, others);
 	modules_deinit(&modules);

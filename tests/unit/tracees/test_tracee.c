@@ -81,7 +81,7 @@ static void other_code(void)
 		case 6: /* a third library is mapped */
 			add(&t.modules.maps, 0x90000, 3, true);
 			break;
-		default: /* there is no plan */
+		default: /* without a plan */
 			proc_maps_deinit(&t.planned);
 		}
 		if (!tracee_has_other_code(&t))

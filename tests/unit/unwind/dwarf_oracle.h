@@ -12,7 +12,7 @@
 #include "unit/random.h"
 #include "unwind/expression.h"
 
-/* Memory in which each word points to another one, and registers that point into it. */
+/* Memory whose words each point to another word, and registers that point into it. */
 struct made_up {
 	uint64_t words[4096];
 	struct stack_copy stack;

@@ -102,7 +102,7 @@ static inline bool same_registers(const struct cfi_row *row, Dwarf_Frame *frame,
 	struct oracle_value sp =
 		oracle_register(&made_up, frame, ARCH_SP, cfa.value, &undefined);
 
-	/* Without these two there is no caller. */
+	/* Without these two the caller is unknown. */
 	if (!pc.known || !sp.known)
 		return !is_known;
 	if (!is_known)

@@ -386,10 +386,11 @@ static void overlaps(void)
 	CHECK(images_find(c.images, 0x10010000, 30, &code) && !code.cfi);
 	CHECK(images_find(c.images, 0x100fffff, 30, &code) && !code.cfi);
 	CHECK(images_find(c.images, 0x1000ffff, 30, &code) && code.cfi);
-	/* The small one is no longer used, the large one is. */
+	/* The small one is unused now, the large one is used. */
 	images_prune(c.images, 31);
 	CHECK_INT(images_count(c.images), 2);
-	/* A larger range of the same is no change, and an empty range is ignored. */
+	/* A larger range of the same does not count as a change, and an empty range is
+	 * ignored. */
 	jit.end = 0x10020000;
 	REQUIRE(!images_add(c.images, c.pid, &jit, images_since(40), 4, &change));
 	CHECK(!change.is_new);
@@ -451,7 +452,7 @@ static void back_again(void)
 	REQUIRE(!images_add(c.images, c.pid, &all, images_since(60), 4, &change));
 	CHECK(!change.is_new);
 
-	/* At addresses where nothing was known there is no doubt. */
+	/* Addresses where nothing was known are not doubtful. */
 	all.start += 0x10000000;
 	all.end += 0x10000000;
 	REQUIRE(!images_add(c.images, c.pid, &all, (struct images_time){70, 5, 6}, 5,

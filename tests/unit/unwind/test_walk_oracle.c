@@ -218,7 +218,7 @@ static bool is_beginning(const struct tracee *t, const struct walk *walk)
 	return true;
 }
 
-/* Are the outer frames those of the last stack that libdwfl confirmed? */
+/* Do the outer frames equal the last stack that libdwfl confirmed? */
 static bool is_end_of_last(const struct walk *walk, size_t begin)
 {
 	size_t count = walk->count - begin;
