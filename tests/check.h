@@ -132,8 +132,8 @@ static inline void check_leave_out(const char *why)
 }
 
 /* Skips a part of a test that cannot run on this machine. Like check_skip(), this is a
- * failure if MEMTRACE_TEST_ALL is set. The arguments are those of printf(3), with a
- * literal format. */
+ * failure if MEMTRACE_TEST_ALL is set. The arguments are as for printf(3), with a literal
+ * format. */
 #define CHECK_SKIP_PART(...)                                                             \
 	do {                                                                             \
 		check_say_part("SKIPPED", __VA_ARGS__);                                  \

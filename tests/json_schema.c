@@ -226,7 +226,8 @@ bool json_schema_accepts(const json_t *schema, const json_t *value,
 			 char ret_why[JSON_SCHEMA_WHY_SIZE])
 {
 	const struct place top = {NULL, "", 0};
-	/* Not the whole schema, whose first fault would be that of the other kind. */
+	/* Not the whole schema: its first fault could concern the other kind of
+	 * document. */
 	const char *kind = json_string_value(json_object_get(value, "schema"));
 	const char *ref = kind && !strcmp(kind, "memtrace-diff") ? "#/$defs/diff"
 								 : "#/$defs/report";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes in which no seccomp filter can be loaded any more. */
+/* Processes that cannot load a seccomp filter any more. */
 #ifndef TESTS_NO_FILTERS_H
 #define TESTS_NO_FILTERS_H
 

@@ -183,7 +183,7 @@ static void make_rows(void)
 	char folder[] = "/tmp/memtrace-bench-XXXXXX";
 
 	if (system("make --version >/dev/null 2>&1 && cc --version >/dev/null 2>&1")) {
-		puts("make is not measured: there is no make, or no cc");
+		puts("make is not measured: make or cc is missing");
 		return;
 	}
 	if (!mkdtemp(folder))

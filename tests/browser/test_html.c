@@ -217,7 +217,7 @@ static void the_timeline_is_drawn(void)
 
 	fill(&f);
 	open_page(&f);
-	/* Three panels with six points each, drawn twice. */
+	/* Three panels with six points each, in two sizes. */
 	CHECK_INT(count("#course > .chart g"), 2);
 	CHECK_INT(count("#course details .chart g"), 4);
 	CHECK_INT(count("#course circle"), 36);

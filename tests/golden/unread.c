@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Output that nobody reads, as in `memtrace ... | head`: the run ends without a message,
+/* Output without a reader, as in `memtrace ... | head`: the run ends without a message,
  * by SIGPIPE or, where that is ignored, with the status that a shell shows for it. */
 #include "check.h"
 

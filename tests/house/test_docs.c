@@ -10,7 +10,7 @@
 
 #define README_LINES 250
 
-/* The contents of a file below the source directory; free() it. NULL: there is none. */
+/* The contents of a file below the source directory; free() it. NULL: no such file. */
 static char *page_read(const char *name)
 {
 	char path[1024];

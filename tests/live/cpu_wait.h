@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time in which a process wanted a processor and did not get one, because the machine
- * was busy with others. */
+/* The time that a process waited for a processor, because the machine was busy with other
+ * processes. */
 #ifndef LIVE_CPU_WAIT_H
 #define LIVE_CPU_WAIT_H
 

@@ -93,7 +93,7 @@ bool hung_files_wait(const struct hung_files *files, double timeout_s)
 void hung_files_take(const struct hung_files *files)
 {
 	if (read(files->fd, request, sizeof(request)) <= 0)
-		live_fail("there is no request: %s", strerror(errno));
+		live_fail("no request: %s", strerror(errno));
 }
 
 void hung_files_unmount(struct hung_files *files)

@@ -41,7 +41,7 @@ struct live_process {
 	int status;
 };
 
-/* Returns through the trampoline, by this process and all that it starts. */
+/* Returns through the trampoline, by this process and all its descendants. */
 static struct {
 	int fd; /* trampoline_open() */
 	uint64_t count;
@@ -361,7 +361,7 @@ void live_close_stdin(struct live_process *process)
 	close_fd(&process->in);
 }
 
-/* Takes the next complete line from out_text. NULL if there is none yet. */
+/* Takes the next complete line from out_text. NULL if no line is complete yet. */
 static char *take_line(struct live_process *process)
 {
 	struct text *text = &process->out_text;

@@ -19,7 +19,7 @@ void live_fail(const char *format, ...) __attribute__((noreturn, format(printf, 
  * Skip the whole program (status 77) if it does not run as root. Mounts tracefs if it is
  * not mounted. If bpf(2) does not work for root, the program fails.
  *
- * From now on this process and all that it starts are watched for return probes. A test
+ * From now on this process and all its descendants are watched for return probes. A test
  * of RUN fails if a function returned through the kernel's trampoline (trampoline.h),
  * unless the test has started a program with an option that needs return probes
  * (docs/probes.md).

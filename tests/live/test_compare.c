@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The comparison of test_*.c itself: it must notice every way in which a report can be
- * wrong. */
+/* The comparison of test_*.c itself: it must notice whatever can be wrong in a report. */
 #include "check.h"
 #include "live/trace.h"
 

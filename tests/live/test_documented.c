@@ -98,7 +98,7 @@ static void make_directory(void)
 
 /* --- commands ----------------------------------------------------------------------- */
 
-/* `word` with the numbers of the leaking processes in place of those of a page. */
+/* `word` with the pids of the leaking processes in place of the pids in a page. */
 static void replace_pids(const char *word, char *ret, size_t size)
 {
 	size_t len = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every way in which a run ends, and where the reports go. */
+/* All ways to end a run, and where the reports go. */
 #include <errno.h>
 #include <regex.h>
 #include <signal.h>

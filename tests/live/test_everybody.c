@@ -30,7 +30,7 @@ static void check_user(const json_t *report, pid_t pid, int64_t blocks, bool exi
 	const json_t *process = by_pid(live_get(report, "heap.processes"), pid);
 
 	if (!process)
-		live_fail("process %d is not among those of the report: %s", (int)pid,
+		live_fail("process %d is missing from the report: %s", (int)pid,
 			  json_dumps(live_get(report, "targets"), 0));
 	CHECK_INT(live_int(process, "live_blocks"), blocks);
 	CHECK_INT(live_int(process, "live_bytes"), blocks * 32);
@@ -133,8 +133,7 @@ static void library_by_name(void)
 	live_destroy(user);
 }
 
-/* The process in which memtrace finds the library may end before the probes are
- * attached. */
+/* The process whose library memtrace found may end before the probes are attached. */
 static void users_that_end(void)
 {
 	const char *const again[] = {"/bin/sh",

@@ -270,7 +270,7 @@ static void runs_in_another_mount_namespace(void)
 	json_decref(memtrace_end(memtrace, 128 + SIGKILL));
 }
 
-/* The frames got their symbols from a process that is no longer listed when the child
+/* The frames got their symbols from a process that has left the list when the child
  * ends. */
 static void names_are_handed_on(void)
 {

@@ -548,7 +548,7 @@ static void replace_bytes(char *bytes, size_t size, const char *from, const char
 	REQUIRE(found);
 }
 
-/* Writes a copy of the program in which the odd names are patched to be odder. */
+/* Writes a copy of the program, and patches its odd names to be odder. */
 static void write_odd_program(const char *path)
 {
 	FILE *in = fopen(ODD_NAMES_BINARY, "re"), *out = fopen(path, "we");

@@ -24,7 +24,7 @@
 
 static struct probes *probes_before;
 
-/* The program does what its code says, and nobody has written to its variable. */
+/* The program does what its code says, and its variable was not written to. */
 static void check_answer(struct live_process *target, int changed)
 {
 	json_t *answer = oracle_ask(target, "run");
@@ -37,7 +37,7 @@ static void check_answer(struct live_process *target, int changed)
 	json_decref(answer);
 }
 
-/* The same, and there is no breakpoint in its code. */
+/* The same, and its code has no breakpoint. */
 static void check_unharmed(struct live_process *target, int changed)
 {
 	check_answer(target, changed);
@@ -216,7 +216,7 @@ static void code_changed_elsewhere(void)
 			check_unharmed(changed, 2);
 		}
 	}
-	/* A place that nobody has changed is traced. */
+	/* An unchanged place is traced. */
 	snprintf(options, sizeof(options),
 		 "--follow-forks --format json --event uprobe:%s:site_forged",
 		 FORGED_USDT_BINARY);
@@ -322,7 +322,7 @@ static void a_process_that_is_left_out(void)
 	live_destroy(other);
 }
 
-/* memtrace traces the functions of the library that nobody has changed. */
+/* memtrace traces the unchanged functions of the library. */
 static void check_traced(struct live_process *memtrace, struct live_process *changed,
 			 struct live_process *other, int calls)
 {

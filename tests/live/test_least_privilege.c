@@ -240,7 +240,7 @@ static void shell(const char *command)
 		CHECK_FAIL("%s", command);
 }
 
-/* A directory that everybody can read, as a server, with the oracle's debug info; and the
+/* A directory that all users can read, as a server, with the oracle's debug info; and the
  * oracle without it at `stripped`. The path of the debug file below a cache; owned. */
 static char *make_server(const char *server, const char *stripped)
 {

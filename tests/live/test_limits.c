@@ -165,8 +165,8 @@ static void descriptors_run_out_for_processes(void)
 }
 
 /* The kernel refuses memtrace's epoll watches. memtrace polls instead, and notices the
- * end of the target. (With --attach perf and without unwind rules there is no ring
- * buffer, for which libbpf needs epoll, too.) */
+ * end of the target. (With --attach perf and without unwind rules memtrace has no ring
+ * buffer. libbpf needs epoll for ring buffers, too.) */
 static void watches_run_out(void)
 {
 	struct live_process *oracle = oracle_start(), *memtrace;
@@ -202,7 +202,7 @@ static void watches_run_out(void)
 		CHECK_INT(live_int(report, "heap.live_blocks"), 10);
 		CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
 	} else {
-		CHECK_FAIL("there is no report");
+		CHECK_FAIL("no report");
 	}
 	json_decref(report);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);

@@ -14,7 +14,7 @@
 static struct live_process *target;
 static struct probes *probes_before;
 
-/* Starts it with `words`, in which "PID" stands for the target's pid. */
+/* Starts it with `words`. The word "PID" is replaced by the target's pid. */
 static struct live_process *start_locked_down(const char *words)
 {
 	char text[256], pid[16], *save = NULL;

@@ -128,7 +128,7 @@ struct run {
 		WITH_PROBES,
 		WITH_ID
 	} program;
-	const char *without; /* of names[]: those that nobody opens */
+	const char *without; /* of names[]: files that must not be opened */
 	const char *first;   /* memtrace's first line */
 };
 
@@ -258,7 +258,7 @@ static void one_function_opens(void)
 {
 	static const struct run runs[] = {
 		{.options = "", .without = ".dwo"},
-		/* Without lines there is no need for debug info. */
+		/* Without lines debug info is not needed. */
 		{.options = "--follow-forks --unwind fp --no-lines",
 		 .without = ".dwo /program.debug"},
 		{.options = "--attach perf", .without = ".dwo"},
@@ -314,7 +314,7 @@ int main(void)
 {
 	live_require_root();
 	if (system("strace -V >/dev/null 2>&1"))
-		check_skip("there is no strace");
+		check_skip("strace is not installed");
 	RUN_WITH_RETURN_PROBES(one_function_opens);
 	RUN(one_function_opens_what_the_user_names);
 	RUN(one_function_opens_debug_info);

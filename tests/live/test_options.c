@@ -106,8 +106,8 @@ static void show_allocs(void)
 	json_decref(report);
 }
 
-/* Threads that run one after another get the same kernel stack, by which the probes
- * identify a thread. Each block must still have its own thread's id. */
+/* Threads that run one after another get the same kernel stack. The probes identify a
+ * thread by its kernel stack. Each block must still have its own thread's id. */
 static void threads_are_told_apart(void)
 {
 	json_t *report = report_of("--show-allocs", "run short_threads 300 1");

@@ -417,7 +417,7 @@ static void file_is_too_large(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
-/* The reader of the reports has ended, and there is no other output: the run ends. */
+/* The reader of the reports has ended, and the run has no other output: it ends. */
 static void nobody_reads_any_more(void)
 {
 	char pid[16];

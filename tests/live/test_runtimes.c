@@ -2,7 +2,7 @@
 /*
  * What memtrace says about runtimes: at the start that the runtime has its own heap, and
  * once, if a report has frames in generated code, what would give them symbols. The
- * stand-ins have the features by which memtrace recognizes the runtimes.
+ * stand-ins have the features that memtrace recognizes the runtimes by.
  */
 #include <stdlib.h>
 #include <string.h>

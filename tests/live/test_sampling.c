@@ -35,9 +35,9 @@ static void check_site(const json_t *report, const struct held *h, double p)
 	/* Binomial. Each sampled block stands for 1 / p blocks. */
 	double sigma = sqrt(h->count * (1 - p) / p);
 
-	printf("%-12s p %.5f: %lld drawn, estimated %lld of %.0f, sigma %.0f\n", h->site,
-	       p, (long long)sum.blocks, (long long)sum.estimated_blocks, h->count,
-	       sigma);
+	printf("%-12s p %.5f: %lld sampled, estimated %lld of %.0f, sigma %.0f\n",
+	       h->site, p, (long long)sum.blocks, (long long)sum.estimated_blocks,
+	       h->count, sigma);
 	CHECK(fabs((double)sum.estimated_blocks - h->count) <= SIGMAS * sigma + 1);
 	CHECK(fabs((double)sum.estimated_bytes - h->count * h->size_bytes) <=
 	      (SIGMAS * sigma + 1) * h->size_bytes);

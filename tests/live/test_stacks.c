@@ -417,7 +417,7 @@ static void stalled_with(const char *options, bool has_tables)
 	else
 		CHECK(lost > TIMES && lost < all * 3 / 4);
 	CHECK_INT(blocks_of(report, ANY, "unlearned", 1), lost);
-	/* The lost stacks include those of "deep". */
+	/* The lost stacks include the stacks of "deep". */
 	if (has_tables)
 		CHECK_INT(blocks_of(report, 1008, "complete", 120), TIMES);
 	else
@@ -627,8 +627,7 @@ static void another_process_of_the_same_program(void)
 	 * itself. */
 	once = handed_over(MANY_SITES_BINARY "; true");
 	more = handed_over(often) - once;
-	printf("walks handed over: %ld, and %ld more for three more processes\n", once,
-	       more);
+	printf("unwind misses: %ld, and %ld more for three more processes\n", once, more);
 	CHECK(once > 0);
 	/* Each call site without a table would be a miss. Fewer are allowed; the shell
 	 * has some, too. */

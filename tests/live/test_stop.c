@@ -24,8 +24,8 @@
 
 #define TIMEOUT_S 30
 
-/* Longest time from the last signal to the end, s. Added is the time in which memtrace
- * and its children waited for a processor. */
+/* Longest time from the last signal to the end, s. The time that memtrace and its
+ * children waited for a processor is added. */
 #define END_S 1.0
 
 /* The same if the kernel does not count the waiting time. */
@@ -164,12 +164,12 @@ static void nobody_reads(void)
 
 	oracle_do(oracle, "run keep 10 1");
 	live_sleep(4);
-	stop_twice(memtrace, SIGINT, "nobody reads");
+	stop_twice(memtrace, SIGINT, "full pipe");
 
 	/* Only the last report does not fit the pipe. */
 	memtrace = memtrace_start(live_pid(oracle), "--show-allocs");
 	oracle_do(oracle, "run keep 20000 1");
-	stop_twice(memtrace, SIGTERM, "nobody reads the last report");
+	stop_twice(memtrace, SIGTERM, "full pipe, last report");
 	oracle_do(oracle, "run release 2 1");
 }
 
@@ -345,7 +345,7 @@ static void check_hangs(bool taken)
 		CHECK_INT(live_int(report, "heap.live_blocks"), 10);
 		CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
 	} else {
-		CHECK_FAIL("there is no final report");
+		CHECK_FAIL("no final report");
 		live_signal(memtrace, SIGINT);
 	}
 	json_decref(report);
@@ -545,7 +545,7 @@ static void one_signal_ends_with_a_report(const struct taken *t)
 	took_s = live_now_s() - begin_s;
 	report = live_read_json(memtrace, TIMEOUT_S);
 	REQUIRE(report);
-	printf("%s: the final report after %.3f s, of which it waited %.3f s for a "
+	printf("%s: the final report after %.3f s, including a wait of %.3f s for a "
 	       "processor\n",
 	       t->name, took_s, cpu_wait_s(&waited));
 	CHECK(took_s < t->end_s + cpu_wait_s(&waited));

@@ -426,7 +426,7 @@ static void large_blocks(void)
 
 	int64_t walks = strtoll(said + strlen("memtrace: "), NULL, 10);
 
-	printf("%" PRId64 " walks of 2010 were handed over\n", walks);
+	printf("%" PRId64 " walks of 2010 were unwind misses\n", walks);
 	CHECK(walks < 200);
 	json_decref(report);
 	live_destroy(run.memtrace);

@@ -15,8 +15,8 @@
 #define STOPS     100
 #define THREADS   2 /* threads of the target besides the main thread */
 
-/* Starts targets/allocating.c. *function: the address of the function in which its
- * threads run. */
+/* Starts targets/allocating.c. *function: the address of the function that its threads
+ * run. */
 static struct live_process *start(const char *program, const char *library,
 				  uint64_t *function)
 {

@@ -187,7 +187,7 @@ static void another_reading_begins_meanwhile(void)
 	CHECK_INT(host.control.late_changes, 1);
 }
 
-/* The reading ends in the meantime: the next one need not wait. */
+/* The reading ends in the meantime: the next one does not have to wait. */
 static void a_reading_that_is_over(void)
 {
 	begin(true, 0);

@@ -218,7 +218,7 @@ static void all_are_read_back(void)
 #ifdef NO_ATOMICS
 	CHECK_INT(stored, MAX_STACKS);
 #else
-	/* The table has room, but there is none for return addresses. */
+	/* The table has room, but the space for return addresses is full. */
 	CHECK(stored < MAX_STACKS);
 	CHECK_INT(host.counts[ABI_STACKS_FULL], 1);
 	CHECK(host.control.stack_pcs_used >= STACK_PCS_BLOCKS * ABI_PCS_BLOCK);
@@ -244,7 +244,7 @@ static void the_deepest_have_room(void)
 #endif
 }
 
-/* If there is no room for return addresses, each new stack is counted as lost. */
+/* If the space for return addresses is full, each new stack is counted as lost. */
 static void what_finds_no_room_is_counted(void)
 {
 	u32 kept;

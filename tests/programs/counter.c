@@ -508,7 +508,7 @@ EXPORT void *pvalloc(size_t size)
 
 /*
  * Operators new and delete, by their mangled names. An allocator library has its own,
- * which need not call malloc and free: a block is counted here unless malloc has counted
+ * which may not call malloc and free: a block is counted here unless malloc has counted
  * it. The operators of the C++ runtime call malloc and free. They may request more than
  * the program did, and memtrace sees their request. If no operator exists at the start,
  * because its library is loaded later, malloc and free are used instead.

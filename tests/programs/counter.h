@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file in which the preloaded counter (counter.c) keeps its counts. The process maps
- * it shared, so it is up to date at every moment, however the process ends.
+ * The file where the preloaded counter (counter.c) keeps its counts. The process maps it
+ * shared, so it is up to date at every moment, however the process ends.
  */
 #ifndef PROGRAMS_COUNTER_H
 #define PROGRAMS_COUNTER_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A server in C with three leaks, for golden screens (README.md): commands, sessions and
- * lines of the log that nobody frees. The rest of what it allocates is bounded. */
+ * lines of the log that are never freed. The rest of what it allocates is bounded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* bad_disk PROGRAM ARG...: runs a program for which fsync(2) fails, as on a disk with bad
- * blocks. */
+/* bad_disk PROGRAM ARG...: runs a program and lets its fsync(2) fail, as on a disk with
+ * bad blocks. */
 #include "filtered.h"
 
 #include <stddef.h>

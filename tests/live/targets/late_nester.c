@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program with its own allocator. Its aligned_alloc() takes the first blocks from a
- * pool, and all later ones from malloc(), from which it requests more bytes.
+ * pool, and all later ones from malloc(), with a larger size than its caller requested.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *    fresh PATH N  load N copies, and unload each before the next one
  *    cycle PATH N  load and unload the library itself N times
  *    drop - 1      unload the library that was loaded last
- *    turn PATH N   load N copies, of which only the last 8 stay loaded
+ *    turn PATH N   load N copies, and keep only the last 8 loaded
  *    fork - N      fork N children, which have the same libraries and wait
  *    sites - 1     call the C library's malloc() once from each of 128 call sites
  *    map - N       make 2 N anonymous mappings

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every way in which a C++ program creates and destroys objects, each with its own call
- * path and size, and counted. Takes the commands of targets/allocators.c; "fail N" makes
- * allocations that fail and constructors that throw, "throw N" makes allocations for
- * which operator new throws.
+ * All ways to create and destroy objects in C++, each with its own call path and size,
+ * and counted. Takes the commands of targets/allocators.c; "fail N" makes allocations
+ * that fail and constructors that throw, "throw N" makes allocations for which operator
+ * new throws.
  */
 #include <cstdarg>
 #include <cstdint>
@@ -146,7 +146,7 @@ OPERATOR(new_aligned_nothrow, ::operator new(768, alignment, std::nothrow),
 OPERATOR(new_array_aligned_nothrow, ::operator new[](832, alignment, std::nothrow),
 	 ::operator delete[](p, alignment, std::nothrow))
 
-/* The functions by which the library allocates for its containers. */
+/* The functions that the library uses to allocate for its containers. */
 EXPRESSION(vector, char, std::allocator<char>().allocate(904),
 	   std::allocator<char>().deallocate(p, 904))
 EXPRESSION(allocator_aligned, aligned<64>, std::allocator<aligned<64>>().allocate(15),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * without_watches PROGRAM ARG...: runs a program for which epoll_ctl(2) fails, as if
+ * without_watches PROGRAM ARG...: runs a program and lets its epoll_ctl(2) fail, as if
  * fs.epoll.max_user_watches were reached.
  */
 #include "filtered.h"
