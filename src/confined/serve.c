@@ -166,7 +166,7 @@ static void confine_and_tell(const struct confined_options *options)
 /* Without a filter: give up what can be given up, and tell the parent. */
 static void tell_unfiltered(const struct confined_options *options)
 {
-	/* Nobody answers for this process, so a reader opens files itself. */
+	/* No parent answers requests of this process, so a reader opens files itself. */
 	bool opens_files = options->kind == CONFINED_READER && options->policy.find;
 
 	struct error *err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The blocks of the last reading, kept for the next one: while nothing is allocated or
- * freed, a report need not read the tables, which takes milliseconds.
+ * freed, a report skips reading the tables, which takes milliseconds.
  *
  * Each change of the tables also changes a counter of the probes, but a program may count
  * before it changes the tables or after. So blocks are used again only if the counters
@@ -24,14 +24,14 @@ struct drain;
 
 struct drain_kept {
 	bool is_known;     /* `sum` was read, and no program ran for ever since */
-	bool is_confirmed; /* and the blocks are those of the tables at this sum */
+	bool is_confirmed; /* and the blocks equal the tables' blocks at this sum */
 	uint64_t sum;      /* of all counters, before the tables were read */
 	VEC(uint64_t) keys;
 	VEC(struct snapshot_block) blocks; /* their stacks are not resolved yet */
 };
 
 /* Begin a reading: read the counters. Returns true if the blocks are as kept. They have
- * been copied to the snapshot, and the tables need not be read. */
+ * been copied to the snapshot: do not read the tables. */
 bool drain_kept_begin(struct drain_kept *kept, struct drain *d);
 
 /* The tables were read. Keep the blocks if they are few, before their stacks are

@@ -26,9 +26,9 @@
 /* Bound on a record: a path and the fields before it. */
 #define RECORD_MAX 8192
 
-/* How long watch_fd() stays silent after events that concern nobody, ms: at first, and at
- * most unless watch_rest_at_most() says otherwise. Each time in a row takes twice as
- * long, until some concern the caller or there are none. */
+/* How long watch_fd() stays silent after events that do not concern the caller, ms: at
+ * first, and at most unless watch_rest_at_most() says otherwise. The time doubles with
+ * each rest, until an event concerns the caller or no events came. */
 #define REST_MIN_MS 5
 #define REST_MAX_MS 160
 

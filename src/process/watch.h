@@ -50,7 +50,7 @@ struct error *watch_create_own(struct watch **ret) __attribute__((warn_unused_re
  * do not wake the caller all the time. Owned by the watch. */
 int watch_fd(const struct watch *watch);
 
-/* Let it be readable up to `ms` late: for a caller that learns of urgent events in
+/* Let it be readable up to `ms` late: for a caller that is notified of urgent events in
  * another way. */
 void watch_rest_at_most(struct watch *watch, unsigned ms);
 

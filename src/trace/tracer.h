@@ -257,7 +257,7 @@ bool tracer_sees_class(const struct tracer *tracer, enum kernel_class kind);
 void tracer_freeze(struct tracer *tracer);
 
 /* A descriptor that is readable when a traced process has forked, executed a program or
- * loaded a library. tracer_poll() reads it. Owned by the tracer. -1: there is none. */
+ * loaded a library. tracer_poll() reads it. Owned by the tracer. -1: not available. */
 int tracer_news_fd(const struct tracer *tracer);
 
 /* Does it become readable when a library is loaded? Not with frame pointers alone: then
@@ -307,8 +307,8 @@ bool tracer_had_code(const struct tracer *tracer);
 const char *tracer_cache_path(const struct tracer *tracer);
 const char *tracer_why_no_cache(const struct tracer *tracer);
 
-/* For -v: unwind misses, rules that were learned, and kernel memory of whole files' rules
- * in bytes. All 0 if stacks are unwound only by frame pointer. */
+/* For -v: unwind misses, unwind rules found, and kernel memory of whole files' rules in
+ * bytes. All 0 if stacks are unwound only by frame pointer. */
 void tracer_unwind_counts(const struct tracer *tracer, uint64_t *walks, uint64_t *rules,
 			  uint64_t *table_bytes);
 

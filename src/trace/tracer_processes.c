@@ -338,7 +338,7 @@ struct error *tracer_remove(struct tracer *t, const uint32_t slots[], size_t cou
 	err = remove_blocks(t, gone, held);
 	if (!err && t->options.traffic)
 		err = traffic_tables_remove(&t->traffic, gone);
-	/* Forget the sites' addresses: the next process in such a slot has its code
+	/* Clear the sites' addresses: the next process in such a slot has its code
 	 * elsewhere. */
 	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
 		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);

@@ -67,7 +67,7 @@ struct error *tracees_add(struct tracees *tracees, struct tracee *tracee)
 	__attribute__((warn_unused_result));
 
 /*
- * Forget retired slots that belong to no process on the list. Such a process executed
+ * Remove retired slots that belong to no process on the list. Such a process executed
  * another program, perhaps twice, or before memtrace opened it. The slots' data is lost.
  */
 struct error *tracees_remove_orphans(struct tracees *tracees)

@@ -8,7 +8,7 @@
 #include "util/clock.h"
 
 /* Evicting takes at most a fifth of the time. A process has its turn at most once a
- * second: the rules that it still uses are learned again. */
+ * second: the rules that it still uses are found again. */
 #define EVICT_SHARE    5
 #define EVICT_PAUSE_NS UINT64_C(1000000000)
 #define LOOK_PAUSE_NS  UINT64_C(100000000)

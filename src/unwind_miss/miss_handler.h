@@ -49,7 +49,7 @@ void miss_handler_destroy(struct miss_handler *handler);
  * later mappings, forks and execs of the process. */
 void miss_handler_prepare(struct miss_handler *handler, uint32_t slot);
 
-/* The slot's process has ended: drop everything that was learned about it. */
+/* The slot's process has ended: remove its rules and its other state. */
 void miss_handler_remove(struct miss_handler *handler, uint32_t slot);
 
 /* Have the miss handler read the kernel's reports about mappings now. */

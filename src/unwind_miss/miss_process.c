@@ -84,8 +84,8 @@ void miss_processes_doubt(struct miss_processes *processes, uint32_t slot)
 /*
  * May the probes have used rules of the old code? Not if they saw a change after the old
  * code was found. Not if those rules were never acknowledged: when memtrace has fallen
- * behind, it learns of the old and the new code at once. Not if the dynamic linker
- * reported a change between the two.
+ * behind, it finds the old and the new code at once. Not if the dynamic linker reported a
+ * change between the two.
  */
 static bool is_doubtful(const struct miss_processes *processes, uint32_t slot,
 			const struct code_replaced *what)

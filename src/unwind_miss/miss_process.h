@@ -61,8 +61,8 @@ bool miss_processes_unchanged(const struct miss_processes *processes, uint32_t s
  * depend on rules that are about to be removed. */
 void miss_processes_doubt(struct miss_processes *processes, uint32_t slot);
 
-/* Make the probes walk remembered stacks again, because better rules have been learned.
- * The existing rules still hold. */
+/* Make the probes walk remembered stacks again, because better rules have been found. The
+ * existing rules still hold. */
 void miss_processes_renew(struct miss_processes *processes, uint32_t slot);
 
 /* Read the mappings again, although no change was reported; not more often than every

@@ -183,7 +183,7 @@ static void keep_ends(struct miss_walker *w, const struct abi_miss *m, size_t to
 
 /* --- the walk --------------------------------------------------------------------- */
 
-/* Walk by rules that were learned meanwhile, if no code of the process has changed
+/* Walk by rules that were added meanwhile, if no code of the process has changed
  * since. */
 static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
 			  const struct stack_copy *copy, size_t before, size_t *count,
@@ -243,7 +243,7 @@ static bool walk_code(struct miss_walker *w, const struct abi_miss *m,
 	return false;
 }
 
-/* Walk by unwind information and learn the rules. Returns how the walk ended. */
+/* Walk by unwind information and add the rules. Returns how the walk ended. */
 static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 			       const struct stack_copy *copy, size_t before,
 			       size_t *count)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The cost of unwinding by learned rules in large programs. Compilers: how many unwind
- * misses and incomplete stacks there are. A large library: how soon the first stack is
- * complete. */
+/* The cost of unwinding by rules in large programs. Compilers: how many unwind misses and
+ * incomplete stacks there are. A large library: how soon the first stack is complete. */
 #include "bench.h"
 
 #include <elfutils/libdw.h>

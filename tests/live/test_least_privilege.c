@@ -114,7 +114,7 @@ static unsigned check_threads(int pid, uid_t user, const char *capabilities)
  * the owner of a file needs no capability for that. */
 static void check_files_of_root(int pid, bool opens_by_itself)
 {
-	/* Everybody may look into its directory. */
+	/* All users may list its directory. */
 	char path[] = "/tmp/memtrace-private-XXXXXX";
 	int fd = mkostemp(path, O_CLOEXEC);
 	long result;

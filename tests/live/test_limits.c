@@ -175,8 +175,8 @@ static void watches_run_out(void)
 
 	snprintf(pid, sizeof(pid), "%d", (int)live_pid(oracle));
 
-	/* libbpf takes a watch for each ring of the kernel: the unwinder's, and that of
-	 * checks. */
+	/* libbpf takes a watch for each ring of the kernel: the unwinder's and the
+	 * checks' ring. */
 	const char *const argv[] = {WITHOUT_WATCHES_BINARY,
 				    memtrace_path,
 				    "--pid",

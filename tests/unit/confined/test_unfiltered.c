@@ -35,7 +35,7 @@ static struct error *answer(void *state, struct confined_request *request)
 
 static const struct confined_service service = {MAKE_SOCKET, 1, answer, NULL};
 
-/* Nobody asks for a file here. */
+/* Not called here: no file is requested. */
 static int find(void *arg, int dir, const char *path, bool no_follow)
 {
 	(void)arg, (void)dir, (void)path, (void)no_follow;

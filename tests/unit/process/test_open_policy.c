@@ -263,7 +263,7 @@ static void opens_what_the_target_may_read(void)
 	rmdir(dir);
 }
 
-/* Nobody but root and the target's user may have made the perf map. */
+/* The perf map must belong to root or to the target's user. */
 static void opens_perf_maps_of_the_target(void)
 {
 	char path[64];

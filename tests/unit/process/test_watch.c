@@ -365,8 +365,8 @@ static void start_programs(uint64_t until_ns)
 	}
 }
 
-/* How often the descriptor is readable in a second in which another process starts
- * programs all the time. */
+/* How often the descriptor is readable in a second while another process starts programs
+ * all the time. */
 static unsigned count_wakeups(struct watch *watch, struct told *told)
 {
 	uint64_t until_ns = clock_now_ns() + UINT64_C(1000000000);
@@ -390,7 +390,7 @@ static unsigned count_wakeups(struct watch *watch, struct told *told)
 	return wakeups;
 }
 
-/* Programs that nobody follows wake the caller a few times a second, and a program that
+/* Programs that are not followed wake the caller a few times a second, and a program that
  * is followed is still reported. */
 static void strangers_wake_little(void)
 {
