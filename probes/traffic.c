@@ -23,8 +23,15 @@ BPF_F_TABLE("array", u32, struct abi_sizes, sizes, CPU_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_flow, traffic_estimates, ENTRIES(MAX_STACKS),
 	    BPF_F_MMAPABLE);
 #endif
-#ifdef UNWIND_RULES
+#if defined(UNWIND_RULES) || defined(WITH_PEAK)
 BPF_RINGBUF_OUTPUT(late, ENTRIES(LATE_RING_PAGES));
+#endif
+#ifdef WITH_PEAK
+BPF_F_TABLE("array", u32, struct abi_heap_peak, heap_peak, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_path_peak, path_peaks, ENTRIES(MAX_STACKS),
+	    BPF_F_MMAPABLE);
+#endif
+#ifdef UNWIND_RULES
 BPF_F_TABLE("array", u32, u64, late_numbers, ABI_LATE_NUMBERS, BPF_F_MMAPABLE);
 #endif
 
@@ -57,7 +64,32 @@ ALWAYS_INLINE struct estimate estimate_of(u64 size_bytes)
 	return e;
 }
 
-/* Add to the live bytes of a process. */
+/* The live bytes of the whole heap change by `bytes` or, with sampling by bytes, by
+ * `estimated_bytes`. Returns the label of the event; 0: it has none. */
+ALWAYS_INLINE u64 heap_changes(u64 bytes, u64 estimated_bytes)
+{
+#ifdef WITH_PEAK
+	u32 zero = 0;
+	struct abi_heap_peak *heap = heap_peak.lookup(&zero);
+	int is_peak = 0;
+#ifdef SAMPLE_BYTES
+	bytes = estimated_bytes;
+#endif
+
+	if (!heap)
+		return 0;
+
+	u64 label = abi_heap_peak_add(heap, bytes, &is_peak);
+
+	if (is_peak)
+		heap->ticks = tick_now();
+	return label;
+#else
+	return 0;
+#endif
+}
+
+/* Add to the live bytes of a process. With WITH_PEAK heap_changes() finds the peak. */
 ALWAYS_INLINE void outstanding_add(u32 slot, u64 bytes, u64 estimated_bytes, u64 ticks)
 {
 	struct abi_traffic_all *all = traffic_all_get();
@@ -66,10 +98,14 @@ ALWAYS_INLINE void outstanding_add(u32 slot, u64 bytes, u64 estimated_bytes, u64
 	if (!all || !own)
 		return;
 	__sync_fetch_and_add(&own->bytes, bytes);
+#if !defined(WITH_PEAK) || defined(SAMPLE_BYTES)
 	abi_outstanding_add(&all->traced, bytes, abi_peak_when(ticks, 0));
+#endif
 #ifdef SAMPLE_BYTES
 	__sync_fetch_and_add(&own->estimated_bytes, estimated_bytes);
+#ifndef WITH_PEAK
 	abi_outstanding_add(&all->estimated, estimated_bytes, abi_peak_when(ticks, 0));
+#endif
 #endif
 }
 
@@ -81,7 +117,9 @@ ALWAYS_INLINE void outstanding_sub(u32 slot, u64 bytes, u64 estimated_bytes)
 	if (!all || !own)
 		return;
 	__sync_fetch_and_add(&own->bytes, -bytes);
+#if !defined(WITH_PEAK) || defined(SAMPLE_BYTES)
 	__sync_fetch_and_add(&all->traced.live_bytes, -bytes);
+#endif
 #ifdef SAMPLE_BYTES
 	__sync_fetch_and_add(&own->estimated_bytes, -estimated_bytes);
 	__sync_fetch_and_add(&all->estimated.live_bytes, -estimated_bytes);
@@ -96,20 +134,64 @@ ALWAYS_INLINE void traffic_process_ends(u32 slot)
 
 	if (!all || !own)
 		return;
-	__sync_fetch_and_add(&all->traced.live_bytes, -take_all(&own->bytes));
-	__sync_fetch_and_add(&all->estimated.live_bytes,
-			     -take_all(&own->estimated_bytes));
+
+	u64 bytes = take_all(&own->bytes);
+	u64 estimated_bytes = take_all(&own->estimated_bytes);
+
+	__sync_fetch_and_add(&all->traced.live_bytes, -bytes);
+	__sync_fetch_and_add(&all->estimated.live_bytes, -estimated_bytes);
+	if (bytes)
+		own->end_label = heap_changes(-bytes, -estimated_bytes);
 }
 
 /* --- call paths ------------------------------------------------------------------- */
 
-ALWAYS_INLINE void late_is_lost(void)
+#if defined(UNWIND_RULES) || defined(WITH_PEAK)
+/* Send an event to memtrace. Without a copy on the BPF stack, which is nearly full. */
+ALWAYS_INLINE void late_send(const struct abi_late *event)
 {
-	struct abi_traffic_all *all = traffic_all_get();
+	struct abi_late *to = late.ringbuf_reserve(sizeof(struct abi_late));
 
-	if (all)
-		__sync_fetch_and_add(&all->late_lost, 1);
+	if (!to) {
+		struct abi_traffic_all *all = traffic_all_get();
+
+		if (all)
+			__sync_fetch_and_add(&all->late_lost, 1);
+		return;
+	}
+	*to = *event;
+	late.ringbuf_submit(to, BPF_RB_NO_WAKEUP);
 }
+#endif
+
+/* Add an event, which is of a stack with a number, to the record of its call path. Do
+ * this before anything else, so that the label does not stay on the BPF stack. */
+ALWAYS_INLINE void path_changes(u32 stack, u64 label, u64 bytes, u64 blocks)
+{
+#ifdef WITH_PEAK
+	struct abi_path_peak *path = path_peaks.lookup(&stack);
+
+	if (!path || !label || abi_path_peak_add(path, label, bytes, blocks))
+		return;
+
+	const struct abi_late event = {.stack = stack,
+				       .kind = ABI_LATE_AT_PEAK,
+				       .bytes = bytes,
+				       .old_bytes = blocks,
+				       .label = label};
+
+	late_send(&event);
+#endif
+}
+
+/* What path_changes() counts of a block: an estimate if blocks are sampled by bytes. */
+#ifdef SAMPLE_BYTES
+#define COUNTED_BYTES(plain, e)  ((e).bytes)
+#define COUNTED_BLOCKS(plain, e) ((e).blocks)
+#else
+#define COUNTED_BYTES(plain, e)  (plain)
+#define COUNTED_BLOCKS(plain, e) (plain)
+#endif
 
 /* Returns 0 if the event's stack has a number, and sets event->stack to it. Otherwise
  * returns 1, after it has sent the event to memtrace, which counts it once there is a
@@ -127,9 +209,8 @@ ALWAYS_INLINE int traffic_is_late(struct abi_late *event)
 		event->stack = *number;
 		return 0;
 	}
-	if (event->stack != ABI_NO_STACK &&
-	    late.ringbuf_output((void *)event, sizeof(*event), BPF_RB_NO_WAKEUP))
-		late_is_lost();
+	if (event->stack != ABI_NO_STACK)
+		late_send(event);
 	return 1;
 #else
 	return 0;
@@ -146,17 +227,21 @@ ALWAYS_INLINE struct abi_flow *estimated_flow(u32 stack)
 #endif
 }
 
-/* `bucket` is the bucket of its size. */
+/* `bucket` is the bucket of its size, `label` is from heap_changes(). */
 ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
-				  u64 bucket)
+				  u64 bucket, u64 label)
 {
 	struct abi_late event = {.stack = b->stack,
 				 .kind = ABI_LATE_ALLOCATED,
 				 .bytes = b->size_bytes,
-				 .ticks = ABI_TICKS(b->thread, b->tick)};
+				 .ticks = ABI_TICKS(b->thread, b->tick),
+				 .label = label};
 
 	if (traffic_is_late(&event))
 		return;
+
+	path_changes(event.stack, label, COUNTED_BYTES(b->size_bytes, e),
+		     COUNTED_BLOCKS(1, e));
 
 	struct abi_traffic *path = traffic.lookup(&event.stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
@@ -175,16 +260,20 @@ ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
 
 /* `kind` is ABI_LATE_FREED or ABI_LATE_GONE. */
 ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 kind,
-			      u8 is_temporary, u64 lifetime)
+			      u8 is_temporary, u64 lifetime, u64 label)
 {
 	struct abi_late event = {.stack = b->stack,
 				 .kind = kind,
 				 .is_temporary = is_temporary,
 				 .lifetime = lifetime,
-				 .bytes = b->size_bytes};
+				 .bytes = b->size_bytes,
+				 .label = label};
 
 	if (traffic_is_late(&event))
 		return;
+
+	path_changes(event.stack, label, -(u64)COUNTED_BYTES(b->size_bytes, e),
+		     -(u64)COUNTED_BLOCKS(1, e));
 
 	struct abi_traffic *path = traffic.lookup(&event.stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
@@ -202,16 +291,21 @@ ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 
 }
 
 ALWAYS_INLINE void path_resized(const struct abi_block *b, u64 new_bytes, u64 ticks,
-				struct estimate old, struct estimate new)
+				struct estimate old, struct estimate new, u64 label)
 {
 	struct abi_late event = {.stack = b->stack,
 				 .kind = ABI_LATE_RESIZED,
 				 .bytes = new_bytes,
 				 .old_bytes = b->size_bytes,
-				 .ticks = ticks};
+				 .ticks = ticks,
+				 .label = label};
 
 	if (traffic_is_late(&event))
 		return;
+
+	path_changes(event.stack, label,
+		     COUNTED_BYTES(new_bytes, new) - COUNTED_BYTES(b->size_bytes, old),
+		     new.blocks - old.blocks);
 
 	struct abi_traffic *path = traffic.lookup(&event.stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
@@ -357,9 +451,10 @@ ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
 	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
 	struct abi_sizes *s = sizes.lookup(&cpu);
 	struct estimate e = estimate_of(bytes);
+	u64 ticks = ABI_TICKS(b->thread, b->tick);
 
-	path_allocated(b, e, bucket);
-	outstanding_add(t->slot, bytes, e.bytes, ABI_TICKS(b->thread, b->tick));
+	path_allocated(b, e, bucket, heap_changes(bytes, e.bytes));
+	outstanding_add(t->slot, bytes, e.bytes, ticks);
 	barrier_var(bucket);
 	if (s && bucket < ABI_SIZE_BUCKETS)
 		__sync_fetch_and_add(&s->count[bucket], 1);
@@ -373,10 +468,12 @@ ALWAYS_INLINE void traffic_freed(const struct tracee *t, const struct abi_block 
 	struct abi_traffic_all *all = traffic_all_get();
 	struct estimate e = estimate_of(old->size_bytes);
 	u64 tick_ns = all ? all->tick_ns : 0;
-	u64 age = tick_now() - ABI_TICKS(old->thread, old->tick);
+	u64 ticks = tick_now();
+	u64 age = ticks - ABI_TICKS(old->thread, old->tick);
 	u64 lifetime = abi_lifetime_bucket(age, tick_ns);
 
-	path_freed(old, e, ABI_LATE_FREED, is_temporary, lifetime);
+	path_freed(old, e, ABI_LATE_FREED, is_temporary, lifetime,
+		   heap_changes(-(u64)old->size_bytes, -e.bytes));
 	outstanding_sub(t->slot, old->size_bytes, e.bytes);
 	thread_freed(t, old, 1, old->size_bytes);
 }
@@ -386,7 +483,8 @@ ALWAYS_INLINE void traffic_gone(u64 key, const struct abi_block *b)
 {
 	struct estimate e = estimate_of(b->size_bytes);
 
-	path_freed(b, e, ABI_LATE_GONE, 0, 0);
+	path_freed(b, e, ABI_LATE_GONE, 0, 0,
+		   heap_changes(-(u64)b->size_bytes, -e.bytes));
 	outstanding_sub(ABI_KEY_SLOT(key), b->size_bytes, e.bytes);
 }
 
@@ -397,7 +495,8 @@ ALWAYS_INLINE void traffic_resized(const struct tracee *t, const struct abi_bloc
 	struct estimate before = estimate_of(old->size_bytes), now = estimate_of(bytes);
 	u64 ticks = tick_now();
 
-	path_resized(old, bytes, ticks, before, now);
+	path_resized(old, bytes, ticks, before, now,
+		     heap_changes(bytes - old->size_bytes, now.bytes - before.bytes));
 	outstanding_add(t->slot, bytes - old->size_bytes, now.bytes - before.bytes,
 			ticks);
 	if (bytes < old->size_bytes) {

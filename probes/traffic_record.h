@@ -240,6 +240,9 @@ struct abi_traffic_all {
  * is subtracted at once, before its blocks are removed from the tables. */
 struct abi_process_live {
 	uint64_t bytes, estimated_bytes;
+	/* With WITH_PEAK, once the process has ended: the label of its end
+	 * (peak_record.h), which all its blocks get; else 0. */
+	uint64_t end_label;
 };
 
 /* Numbers of allocations by size, one record for each processor. */
@@ -249,7 +252,8 @@ struct abi_sizes {
 
 /*
  * An event of a block whose stack has no number yet (ABI_MISS_STACK). memtrace counts the
- * event when the stack has a number.
+ * event when the stack has a number. With WITH_PEAK also an event that the probe could
+ * not add to the record of its call path, because another one was changing it.
  */
 #define ABI_LATE_NUMBERS 65536
 
@@ -264,6 +268,9 @@ enum abi_late_kind {
 	ABI_LATE_FREED,   /* uses is_temporary and lifetime, too */
 	ABI_LATE_GONE,    /* without a lifetime: no free was seen */
 	ABI_LATE_RESIZED, /* from old_bytes to bytes */
+	/* Counted, but not in the record of peak_record.h, which changes by `bytes` and
+	 * by `old_bytes` blocks. */
+	ABI_LATE_AT_PEAK,
 };
 
 struct abi_late {
@@ -273,7 +280,8 @@ struct abi_late {
 	uint8_t lifetime; /* bucket */
 	uint64_t bytes, old_bytes;
 	uint64_t ticks; /* of the allocation */
+	uint64_t label; /* peak_record.h; 0: none */
 };
-_Static_assert(sizeof(struct abi_late) == 32, "no holes");
+_Static_assert(sizeof(struct abi_late) == 40, "no holes");
 
 #endif

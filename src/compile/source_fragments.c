@@ -33,6 +33,7 @@ static const struct fragment {
 } fragments[] = {
 	{"abi.h", RUN_ALL, 0},
 	{"abi_walk.h", RUN_ALL, 0},
+	{"peak_record.h", RUN_ALL, 0},
 	{"traffic_record.h", RUN_ALL, 0},
 	{"unwind_step.h", RUN_ALL, 0},
 	{"maps.c", RUN_ALL, 0},
