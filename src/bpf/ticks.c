@@ -132,6 +132,13 @@ void tick_clock_begin(struct tick_clock *ret)
 					   .tick_ns = UINT64_C(1) << ABI_TICK_SHIFT};
 }
 
+uint64_t tick_clock_now(const struct tick_clock *clock)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	return now_ns > clock->start_ns ? (now_ns - clock->start_ns) / clock->tick_ns : 0;
+}
+
 uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t ticks)
 {
 	return clock->start_ns + ticks * clock->tick_ns;

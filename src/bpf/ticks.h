@@ -18,6 +18,9 @@ struct tick_clock {
 /* Start the clock: tick 0 is now. With jiffies, waits until one begins. */
 void tick_clock_begin(struct tick_clock *ret);
 
+/* The tick that is now, as if all ticks had the same length. */
+uint64_t tick_clock_now(const struct tick_clock *clock);
+
 /* CLOCK_MONOTONIC ns when a tick (ABI_TICKS) began. */
 uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t ticks);
 

@@ -236,7 +236,8 @@ static bool add_traffic_flags(struct source_flags *flags,
 	       add_flag(flags, "-DTEMPORARY_EVENTS=%u",
 			facts->options->temporary_threshold + 1) &&
 	       add_flag(flags, "-DLATE_RING_PAGES=%ld",
-			(long)LATE_RING_BYTES / sysconf(_SC_PAGESIZE));
+			(long)LATE_RING_BYTES / sysconf(_SC_PAGESIZE)) &&
+	       (!facts->options->peak || add_flag(flags, "-DWITH_PEAK"));
 }
 
 static bool add_rule_flags(struct source_flags *flags, const struct source_facts *facts)

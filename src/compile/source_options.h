@@ -50,8 +50,9 @@ struct source_options {
 	uint64_t sample_bytes;                   /* 0: do not sample by bytes */
 	uint64_t min_size_bytes, max_size_bytes; /* 0 and UINT64_MAX: no bound */
 	bool mappings;
-	bool with_time;         /* keep the allocation time of each block */
-	bool traffic;           /* count by call path and thread; requires with_time */
+	bool with_time; /* keep the allocation time of each block */
+	bool traffic;   /* count by call path and thread; requires with_time */
+	bool peak;      /* with traffic and atomics: count what is live at the peak */
 	uint64_t max_threads;   /* with traffic */
 	uint64_t max_processes; /* except with SCOPE_PROCESSES; at most 32768 */
 	/* With rules: kernel memory for the unwind tables of whole files. */

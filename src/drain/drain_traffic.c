@@ -168,7 +168,11 @@ static void read_outstanding(struct drain_paths *d)
 	struct abi_traffic_all all =
 		*(const volatile struct abi_traffic_all *)d->tables->all;
 
-	d->snap->peak_bytes = all.traced.peak_bytes;
+	/* Otherwise drain_peak() knows better. */
+	if (!d->tables->heap_peak || d->tables->maps.estimates >= 0)
+		d->snap->peak_bytes = all.traced.peak_bytes;
+	if (d->tables->heap_peak)
+		return;
 	d->snap->peak_time_ns = peak_time_ns(d, &all.traced);
 	d->snap->estimated_peak_bytes = all.estimated.peak_bytes;
 }

@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "compile/source.h"
+#include "peak_record.h"
 #include "traffic_record.h"
 #include "util/error.h"
 
@@ -19,6 +20,8 @@ struct traffic_maps {
 		estimates; /* arrays by stack; estimates: -1 unless sampled by bytes */
 	int threads, all, process_live, sizes;
 	int late_numbers; /* -1: no event is late */
+	/* what is live at the peak, and an array of it by stack; -1: not counted */
+	int heap_peak, path_peaks;
 };
 
 /* An array with an element for each stack, mapped in parts when they are needed. */
@@ -32,10 +35,11 @@ struct stack_elements {
 struct traffic_tables {
 	struct traffic_maps maps;
 	const struct source_sizes *sizes; /* borrowed */
-	struct stack_elements paths, estimates;
+	struct stack_elements paths, estimates, path_peaks;
 	struct abi_traffic_all *all;           /* mapped */
 	struct abi_process_live *process_live; /* mapped, sizes->process_slots of them */
 	uint64_t *late_numbers;                /* mapped, or NULL */
+	struct abi_heap_peak *heap_peak;       /* mapped, or NULL */
 	/* What a sampled block of each size class stands for, in 1/65536 blocks; only
 	 * with estimates. */
 	uint64_t weights[ABI_SAMPLE_CLASSES];
@@ -55,9 +59,27 @@ void traffic_tables_close(struct traffic_tables *tables);
 void traffic_tables_count(struct traffic_tables *tables, const struct abi_late *event,
 			  uint32_t stack);
 
+/* Count a block that is removed with its process, which had this slot and has ended. */
+void traffic_tables_count_gone(struct traffic_tables *tables, uint32_t slot,
+			       uint64_t size_bytes, uint32_t stack);
+
 /* The process of this slot has ended: it has no outstanding bytes any more. May be called
  * repeatedly. */
 void traffic_tables_end_process(struct traffic_tables *tables, uint32_t slot);
+
+/* What a block of this size counts for in path_peaks: an estimate if blocks are sampled
+ * by bytes. Blocks are then in units of 1/65536. */
+void traffic_tables_weigh(const struct traffic_tables *tables, uint64_t size_bytes,
+			  uint64_t *bytes, uint64_t *blocks);
+
+/* From now on there is no new peak, so that what was live at the last one can be read
+ * while the targets run. Programs that run already may still change it: wait for their
+ * end, and count late events. */
+void traffic_tables_freeze_peak(struct traffic_tables *tables);
+
+/* Continue. If the heap has become larger meanwhile, this is its new peak. `ticks` is the
+ * time now. */
+void traffic_tables_thaw_peak(struct traffic_tables *tables, uint64_t ticks);
 
 /* Remove the threads of the slots with gone[slot] set (sizes->process_slots elements).
  * All their blocks must have been counted as gone. */

@@ -23,6 +23,7 @@ static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_GROWTH] = "growth",
 				    [REPORT_SORT_AGE] = "age",
 				    [REPORT_SORT_PEAK] = "peak",
+				    [REPORT_SORT_AT_PEAK] = "at-peak",
 				    [REPORT_SORT_TEMPORARY] = "temporary",
 				    [REPORT_SORT_CUMULATIVE] = "cumulative",
 				    NULL};
@@ -35,6 +36,11 @@ static const char *const groups[] = {[REPORT_GROUP_PATH] = "path",
 				     [REPORT_GROUP_LINE] = "line",
 				     [REPORT_GROUP_ALLOCATOR] = "allocator",
 				     NULL};
+static const char *const flame_ofs[] = {[REPORT_FLAME_LIVE] = "live",
+					[REPORT_FLAME_PEAK] = "peak",
+					[REPORT_FLAME_TRAFFIC] = "traffic",
+					[REPORT_FLAME_COUNT] = "count",
+					NULL};
 static const char *const colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 static const char *const formats[] = {"text", "brief", "json", NULL};
@@ -155,6 +161,11 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "count allocations, frees, peak, lifetimes and threads of each call "
 			"path",
 	},
+	[OPTION_PEAK] = {
+		"peak", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(peak),
+		.help = "count also what each call path held when the heap of all processes "
+			"together was largest; with --view peak, --flame-of peak and --save anyway",
+	},
 	[OPTION_TEMPORARY_THRESHOLD] = {
 		"temporary-threshold", .argument = "N", .group = GROUP_TARGET,
 		.kind = KIND_INTEGER, FIELD(temporary_threshold), .min = 0, .max = 63,
@@ -242,11 +253,11 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"sort", .argument = "KEY", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_CHOICE, FIELD(sort), .choices = sorts,
 		.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak', "
-			    "'temporary' or 'cumulative'",
+			    "'at-peak', 'temporary' or 'cumulative'",
 		.help = "rank stacks by size (bytes, the default of most views), count "
 			"(blocks), traffic (bytes allocated), growth (since the last report), "
-			"age (of the oldest block), peak (most bytes at once) or temporary "
-			"(blocks that were freed at once); functions also by cumulative (bytes "
+			"age (of the oldest block), peak (most bytes at once), at-peak (bytes "
+			"when the heap was largest) or temporary (blocks that were freed at once); functions also by cumulative (bytes "
 			"with all that they call, their default)",
 	},
 	[OPTION_GROUP_BY] = {
@@ -496,6 +507,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_FLAME]),
 		.expected = PATTERN,
 		.help = "write a flame graph to FILE, an SVG for a browser",
+	},
+	[OPTION_FLAME_OF] = {
+		"flame-of", .argument = "WHAT", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		.kind = KIND_CHOICE, FIELD(flame_of), .choices = flame_ofs,
+		.expected = "'live', 'peak', 'traffic' or 'count'",
+		.help = "what is drawn by --flame, --flamegraph and --html: live (bytes, the "
+			"default), peak (bytes when the heap was largest), traffic (bytes allocated) "
+			"or count (live blocks)",
 	},
 	[OPTION_INVERTED] = {
 		"inverted", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,

@@ -99,6 +99,7 @@ struct options {
 	bool mappings;                   /* --mappings */
 	bool otel_memory;                /* --otel-memory; never set with mappings,
 					    function, symbols_prefix or event */
+	bool peak;    /* --peak; also set if --view, --flame-of or --save needs it */
 	bool traffic; /* --traffic; also set if --view, --sort or --save needs it */
 	unsigned temporary_threshold; /* 0..63 */
 	uint64_t max_threads;         /* default 16K (16384) */
@@ -125,6 +126,7 @@ struct options {
 	 * "/dev/null". "-" is stdout. Borrowed from argv. */
 	const char *files[OUTPUT_KIND_COUNT];
 	bool output_every;             /* set only if one of `files` is */
+	enum report_flame_of flame_of; /* --flame-of */
 	bool inverted, reverse;        /* set only with --flame or --html; `reverse` also
 					  with --view tree */
 	bool no_lines;                 /* --no-lines */

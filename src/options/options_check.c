@@ -52,6 +52,10 @@ static struct error *check_files(const struct options_given *given)
 	if (given->options->output_every && !any)
 		return option_error("--output-every needs a file to write, such as "
 				    "--pprof FILE");
+	if (given->values[OPTION_FLAME_OF] && !given->values[OPTION_FLAME] &&
+	    !given->values[OPTION_FLAMEGRAPH] && !given->values[OPTION_HTML])
+		return option_error("--flame-of needs --flame FILE, --flamegraph FILE or "
+				    "--html FILE");
 	if (given->values[OPTION_FLAME] || given->values[OPTION_HTML])
 		return NULL;
 	if (given->options->inverted)
@@ -78,6 +82,8 @@ static struct error *check_event(const struct options_given *given)
 		OPTION_SHOW_ALLOCS,
 		OPTION_COMBINED_ONLY,
 		OPTION_TRAFFIC,
+		OPTION_PEAK,
+		OPTION_FLAME_OF,
 		OPTION_VIEW,
 		OPTION_HTML,
 		OPTION_TEMPORARY_THRESHOLD,
@@ -107,7 +113,7 @@ static struct error *check_event(const struct options_given *given)
 			OPTION_SORT, given->values[OPTION_SORT], id,
 			"measures nothing but size, count and growth");
 	given->options->older_ns = 0;
-	given->options->traffic = false;
+	given->options->traffic = given->options->peak = false;
 	return NULL;
 }
 
@@ -195,6 +201,11 @@ static struct error *check_view(const struct options_given *given)
 		return err;
 	if ((view->needs | view->wants | report_sort_needs(options->sort)) &
 	    (REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES))
+		options->traffic = true;
+	if ((view->wants | report_sort_needs(options->sort)) & REPORT_DATA_AT_PEAK ||
+	    options->flame_of == REPORT_FLAME_PEAK)
+		options->peak = true;
+	if (options->peak || options->flame_of == REPORT_FLAME_TRAFFIC)
 		options->traffic = true;
 	if (options->combined_only && options->sort == REPORT_SORT_AGE)
 		return option_error_clash_value(OPTION_SORT, "age", OPTION_COMBINED_ONLY,
@@ -332,8 +343,20 @@ static struct error *check_blocks(const struct options_given *given)
 					  "samples regardless of the size");
 	/* A snapshot should contain everything that a replay may ask for. */
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
-	    !options->event && !options->growth && !options->kernel)
+	    !options->event && !options->growth && !options->kernel) {
 		options->traffic = true;
+		options->peak |= !options->sample_bytes;
+	}
+	/* The probes would need more than the BPF stack has. */
+	if (options->peak && options->sample_bytes && options->mappings) {
+		if (given->values[OPTION_PEAK] || options->flame_of == REPORT_FLAME_PEAK)
+			return option_error("%s does not work with --sample-bytes and "
+					    "--mappings together",
+					    given->values[OPTION_PEAK]
+						    ? "--peak"
+						    : "--flame-of peak");
+		options->peak = false;
+	}
 	/* Full stacks are deeper than stacks that end where frame pointers do. */
 	if (options->unwind != UNWIND_CHOICE_FP && !given->values[OPTION_STACK_DEPTH])
 		options->stack_depth = 127;
@@ -399,6 +422,8 @@ static struct error *check_kernel(const struct options_given *given)
 		OPTION_FOLLOW_FORKS,
 		OPTION_SAMPLE_BYTES,
 		OPTION_TRAFFIC,
+		OPTION_PEAK,
+		OPTION_FLAME_OF,
 		OPTION_UNWIND,
 		OPTION_MAX_THREADS,
 		OPTION_TEMPORARY_THRESHOLD,

@@ -38,7 +38,8 @@ extern const struct renderer csv_renderer;
  * pprof's profile format (render/profile.proto), compressed with gzip. The sample types
  * are the ones of heap profiles: inuse_objects (count) and inuse_space (bytes), the
  * default. Before them come mapped_objects and mapped_space with mappings, kernel_objects
- * and kernel_space with the kernel, and alloc_objects and alloc_space, counted since the
+ * and kernel_space with the kernel, peak_objects and peak_space (live when the heap was
+ * largest) if that was counted, and alloc_objects and alloc_space, counted since the
  * attach, with traffic. Event counts have the type events instead. In a report with
  * show_blocks there is a sample for each stack, thread and block size, labelled "thread"
  * and "bytes", and with traffic an unlabelled sample for each stack. Other reports have

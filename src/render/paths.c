@@ -73,6 +73,49 @@ static bool push_path(struct paths *paths, const struct report *report,
 	return vec_push(&paths->list, path);
 }
 
+struct report_measure paths_measure(const struct report *report,
+				    const struct report_row *row)
+{
+	switch (report->options.flame_of) {
+	case REPORT_FLAME_PEAK:
+		return (struct report_measure){row->at_peak_bytes, row->at_peak_count};
+	case REPORT_FLAME_TRAFFIC:
+		return (struct report_measure){row->flow.allocated_bytes,
+					       row->flow.allocations};
+	case REPORT_FLAME_COUNT:
+		return (struct report_measure){row->sum.estimated_count,
+					       row->sum.estimated_count};
+	case REPORT_FLAME_LIVE:
+		break;
+	}
+	return (struct report_measure){row->sum.estimated_bytes,
+				       row->sum.estimated_count};
+}
+
+struct error *paths_check(const struct report *report)
+{
+	if (report->options.flame_of == REPORT_FLAME_PEAK &&
+	    !(report->data & REPORT_DATA_AT_PEAK))
+		return error_create(ERROR_UNSUPPORTED,
+				    "--flame-of peak: what was live at the peak was not "
+				    "counted (--peak)");
+	if (report->options.flame_of == REPORT_FLAME_TRAFFIC &&
+	    !(report->data & REPORT_DATA_TRAFFIC))
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"--flame-of traffic: the allocations of each call path "
+			"were not counted (--traffic)");
+	return NULL;
+}
+
+/* Are the measures of the blocks that are live? Otherwise it is not known how the
+ * processes of a row share them. */
+static bool is_of_live(const struct report *report)
+{
+	return report->options.flame_of == REPORT_FLAME_LIVE ||
+	       report->options.flame_of == REPORT_FLAME_COUNT;
+}
+
 /* Push a path for each name of the row's processes. */
 static struct error *push_row(struct paths *paths, const struct report *report,
 			      const struct report_section *section,
@@ -80,19 +123,27 @@ static struct error *push_row(struct paths *paths, const struct report *report,
 			      name_parts *parts)
 {
 	struct error *err = names_split(&paths->names, row, parts);
+	struct report_measure measure = paths_measure(report, row);
+	bool is_shared = !is_of_live(report) && !row->process && row->frames_of;
 	const struct name_part whole = {
-		.name = names_process(&paths->names, row->process),
-		.size_bytes = row->sum.estimated_bytes,
-		.count = row->sum.estimated_count,
+		.name = is_shared ? names_note(&paths->names, NOTE_PROCESSES)
+				  : names_process(&paths->names, row->process),
+		.size_bytes = measure.size,
+		.count = measure.count,
 	};
 	bool ok = true;
 
 	if (err)
 		return err;
-	if (!parts->len)
-		ok = push_path(paths, report, section, row, order, &whole);
-	for (size_t i = 0; ok && i < parts->len; i++)
+	if (!parts->len || !is_of_live(report))
+		return push_path(paths, report, section, row, order, &whole)
+			       ? NULL
+			       : error_no_memory();
+	for (size_t i = 0; ok && i < parts->len; i++) {
+		if (report->options.flame_of == REPORT_FLAME_COUNT)
+			parts->data[i].size_bytes = parts->data[i].count;
 		ok = push_path(paths, report, section, row, order, &parts->data[i]);
+	}
 	return ok ? NULL : error_no_memory();
 }
 
@@ -123,15 +174,15 @@ struct error *paths_init(struct paths *ret, const struct report *report,
 	struct error *err;
 
 	*ret = (struct paths){0};
-	err = names_init(&ret->names, report);
+	err = error_first(paths_check(report), names_init(&ret->names, report));
 	if (err)
 		return err;
 	for (size_t s = 0; s < report->section_count; s++) {
 		const struct report_section *section = &report->sections[s];
 
 		for (size_t r = 0; !err && r < section->row_count; r++) {
-			/* Rows that hold nothing have no width. */
-			if (section->rows[r].sum.count)
+			/* Rows that have nothing have no width. */
+			if (paths_measure(report, &section->rows[r]).count)
 				err = push_row(ret, report, section, &section->rows[r],
 					       order, &parts);
 		}

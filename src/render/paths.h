@@ -17,7 +17,7 @@ enum paths_order {
 struct path {
 	size_t first, depth; /* `depth` name ids, from paths.steps[first] */
 	size_t section;      /* index of the section in the report */
-	/* Scaled if blocks were sampled; sums saturate at UINT64_MAX. */
+	/* paths_measure(). Scaled if blocks were sampled; sums saturate at UINT64_MAX. */
 	uint64_t size_bytes, count;
 	/* Valid only for the rows of a difference (diff/diff.h). */
 	uint64_t old_bytes, new_bytes;
@@ -31,13 +31,26 @@ struct paths {
 		 steps */
 };
 
+/* What options.flame_of makes of a row: its number of bytes, or of blocks if they are
+ * drawn, and how many blocks these are. */
+struct report_measure {
+	uint64_t size, count;
+};
+struct report_measure paths_measure(const struct report *report,
+				    const struct report_row *row);
+
+/* Has the report what options.flame_of wants? Otherwise paths_init() fails. */
+struct error *paths_check(const struct report *report)
+	__attribute__((warn_unused_result));
+
 /*
- * Collect the rows of all sections that hold anything. An incomplete stack has a note
- * at its outermost end that says why. In either order a path begins with its process if
- * the snapshot has several, then with the note of its class if there are several
- * sections. A row of several processes becomes one path for each of their names. The
- * depth is at least 1. `ret` refers to the report. The caller calls paths_deinit() on
- * it, also after an error. Fails only if out of memory.
+ * Collect the rows of all sections that have any of what options.flame_of says. An
+ * incomplete stack has a note at its outermost end that says why. In either order a path
+ * begins with its process if the snapshot has several, then with the note of its class if
+ * there are several sections. A row of several processes becomes one path for each of
+ * their names. The depth is at least 1. `ret` refers to the report. The caller calls
+ * paths_deinit() on it, also after an error. Fails if out of memory, and as paths_check()
+ * does.
  */
 struct error *paths_init(struct paths *ret, const struct report *report,
 			 enum paths_order order) __attribute__((warn_unused_result));

@@ -14,6 +14,7 @@ enum report_sort {
 	REPORT_SORT_GROWTH,     /* growth in bytes since the previous report */
 	REPORT_SORT_AGE,        /* age of the oldest block */
 	REPORT_SORT_PEAK,       /* largest number of bytes held at once */
+	REPORT_SORT_AT_PEAK,    /* bytes held when the whole heap was largest */
 	REPORT_SORT_TEMPORARY,  /* number of temporary blocks */
 	REPORT_SORT_CUMULATIVE, /* of functions: bytes of all stacks with the function;
 				   else as REPORT_SORT_SIZE */
@@ -40,11 +41,20 @@ enum report_form {
 	REPORT_FORM_SHORT, /* names as in frames/short_name.h, base names of files */
 };
 
+/* What --flame-of draws: the width of a call path in a flame graph. */
+enum report_flame_of {
+	REPORT_FLAME_LIVE,    /* bytes that it holds */
+	REPORT_FLAME_PEAK,    /* bytes that it held when the whole heap was largest */
+	REPORT_FLAME_TRAFFIC, /* bytes that it has allocated since the attach */
+	REPORT_FLAME_COUNT,   /* blocks that it holds */
+};
+
 /* Optional data of a snapshot that a sort or a view may need. */
 enum report_data {
 	REPORT_DATA_TRAFFIC = 1 << 0,   /* snapshot.has_traffic */
 	REPORT_DATA_LIFETIMES = 1 << 1, /* snapshot.has_lifetimes */
 	REPORT_DATA_TRENDS = 1 << 2,    /* snapshot.has_trends */
+	REPORT_DATA_AT_PEAK = 1 << 3,   /* snapshot.has_at_peak */
 };
 
 /* Called during long operations to say what is being done. `say` may be NULL. */
@@ -95,6 +105,8 @@ struct report_options {
 			     paths short, and addresses are left out unless asked for */
 	bool addresses;   /* show addresses of frames that have a name, too */
 	unsigned columns; /* of the terminal; 0: 80 */
+	/* Only for flame graphs and collapsed stacks. */
+	enum report_flame_of flame_of;
 	/* Only for the brief report. */
 	unsigned lines;    /* of the terminal; 0: any number */
 	bool whole_stacks; /* show all frames: fold none */

@@ -84,6 +84,16 @@ static void fill_traffic(const struct builder *b, struct report_section *section
 			snap->sample_bytes
 				? snap->estimated_peak_bytes
 				: report_times(snap->peak_bytes, snap->sample_every);
+	vec_foreach (path, &snap->at_peak)
+		section->at_peak_bytes =
+			saturate_add(section->at_peak_bytes, path->bytes);
+	section->missed_peak_bytes = snap->missed_peak_bytes;
+	if (section->is_estimate && !snap->sample_bytes) {
+		section->at_peak_bytes =
+			report_times(section->at_peak_bytes, snap->sample_every);
+		section->missed_peak_bytes =
+			report_times(section->missed_peak_bytes, snap->sample_every);
+	}
 }
 
 static void fill_in_flight(const struct snapshot *snap, struct report_section *section)
@@ -181,7 +191,16 @@ unsigned report_data_of(const struct snapshot *snap)
 {
 	return (snap->has_traffic ? REPORT_DATA_TRAFFIC : 0) |
 	       (snap->has_lifetimes ? REPORT_DATA_LIFETIMES : 0) |
-	       (snap->has_trends ? REPORT_DATA_TRENDS : 0);
+	       (snap->has_trends ? REPORT_DATA_TRENDS : 0) |
+	       (snap->has_at_peak ? REPORT_DATA_AT_PEAK : 0);
+}
+
+/* The order that the data allows. */
+static enum report_sort find_sort(enum report_sort wanted, unsigned data)
+{
+	if (wanted == REPORT_SORT_AT_PEAK && !(data & REPORT_DATA_AT_PEAK))
+		wanted = REPORT_SORT_PEAK;
+	return report_sort_needs(wanted) & ~data ? REPORT_SORT_SIZE : wanted;
 }
 
 /* The classes that the report has sections for, in order. */
@@ -216,8 +235,7 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	report->options = *options;
 	report->cause = cause;
 	report->data = report_data_of(snap);
-	report->sort = report_sort_needs(options->sort) & ~report->data ? REPORT_SORT_SIZE
-									: options->sort;
+	report->sort = find_sort(options->sort, report->data);
 	report->sequence = history->reports + 1;
 	report->has_previous = history->reports > 0;
 	report->elapsed_ns = saturate_subtract(snap->time_ns, snap->attached_ns);

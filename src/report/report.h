@@ -101,19 +101,24 @@ struct report_section {
 	uint64_t live_sizes[SNAPSHOT_BUCKETS], ever_sizes[SNAPSHOT_BUCKETS];
 	uint64_t peak_bytes; /* most bytes at once; an estimate if sampled; 0 without
 				traffic */
+	/* What the call paths held of it (snapshot.at_peak). The rest are blocks without
+	 * a call path. */
+	uint64_t at_peak_bytes;
+	uint64_t missed_peak_bytes; /* as in the snapshot; an estimate if sampled */
 };
 
 struct report {
 	const struct snapshot *snapshot; /* borrowed */
 	struct report_options options;
 	enum report_cause cause;
-	unsigned data;         /* data in the snapshot: a set of enum report_data */
-	enum report_sort sort; /* options.sort, or REPORT_SORT_SIZE if the snapshot lacks
-				  the data */
-	uint64_t sequence;     /* 1 for the first report of a run */
-	bool has_previous;     /* growth and rates count from the previous report */
-	uint64_t elapsed_ns;   /* since the attach */
-	uint64_t since_ns;     /* since the previous report, or the attach */
+	unsigned data; /* data in the snapshot: a set of enum report_data */
+	/* options.sort. If the snapshot lacks the data: REPORT_SORT_PEAK instead of
+	 * REPORT_SORT_AT_PEAK, or else REPORT_SORT_SIZE. */
+	enum report_sort sort;
+	uint64_t sequence;   /* 1 for the first report of a run */
+	bool has_previous;   /* growth and rates count from the previous report */
+	uint64_t elapsed_ns; /* since the attach */
+	uint64_t since_ns;   /* since the previous report, or the attach */
 	struct sampling_weights weights; /* of heap blocks */
 	struct report_section sections[BLOCK_CLASS_COUNT];
 	size_t section_count; /* the heap or an event; then mappings if traced; then the

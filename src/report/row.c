@@ -64,6 +64,18 @@ static void add_peak(const struct builder *b, const struct report_section *secti
 	row->peak_count = scale(t->peak_count, times);
 }
 
+static void add_at_peak(const struct builder *b, const struct report_section *section,
+			struct report_row *row)
+{
+	const struct snapshot_at_peak *at_peak = &b->snap->at_peak.data[row->stack];
+	double times = section->is_estimate && !b->snap->sample_bytes
+			       ? (double)b->snap->sample_every
+			       : 1;
+
+	row->at_peak_bytes = scale(at_peak->bytes, times);
+	row->at_peak_count = scale(at_peak->count, times);
+}
+
 static void add_traffic(const struct builder *b, const struct report_section *section,
 			struct report_row *row)
 {
@@ -122,6 +134,8 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 		row->traffic = &snap->traffic.data[stack];
 		add_traffic(b, section, row);
 	}
+	if (is_heap && stack < snap->at_peak.len)
+		add_at_peak(b, section, row);
 }
 
 bool report_row_shows(const struct report_row *row, size_t frame)

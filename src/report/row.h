@@ -92,6 +92,9 @@ struct report_row {
 	struct report_flow since_traced; /* `since` without estimation */
 	struct report_rates rates;       /* of `since` */
 	uint64_t peak_bytes, peak_count; /* estimates if blocks were sampled */
+	/* Held when the whole heap was largest; estimates if blocks were sampled; 0
+	 * without REPORT_DATA_AT_PEAK. */
+	uint64_t at_peak_bytes, at_peak_count;
 	const struct report_frame *const *frames; /* `depth` frames, leaf first */
 	size_t depth;
 	enum stack_end end;

@@ -32,6 +32,11 @@ static uint64_t peak_key(const struct report_row *row)
 	return row->peak_bytes;
 }
 
+static uint64_t at_peak_key(const struct report_row *row)
+{
+	return row->at_peak_bytes;
+}
+
 static uint64_t temporary_key(const struct report_row *row)
 {
 	return row->flow.temporary;
@@ -48,6 +53,7 @@ static const struct {
 	[REPORT_SORT_GROWTH] = {"growth", 0, growth_key},
 	[REPORT_SORT_AGE] = {"age", 0, age_key},
 	[REPORT_SORT_PEAK] = {"peak", REPORT_DATA_TRAFFIC, peak_key},
+	[REPORT_SORT_AT_PEAK] = {"at-peak", REPORT_DATA_AT_PEAK, at_peak_key},
 	[REPORT_SORT_TEMPORARY] = {"temporary", REPORT_DATA_TRAFFIC, temporary_key},
 	[REPORT_SORT_CUMULATIVE] = {"cumulative", 0, size_key},
 };

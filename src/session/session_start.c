@@ -116,6 +116,7 @@ struct tracer_options session_tracer_options(struct session *s)
 		.told = o->otel_memory,
 		.with_time = !o->combined_only || o->traffic,
 		.traffic = o->traffic,
+		.peak = o->peak,
 		.max_threads = o->max_threads,
 		.max_processes = o->max_processes,
 		.temporary_threshold = o->temporary_threshold,
@@ -154,6 +155,17 @@ struct error *session_start(struct session *s)
 					    "--no-return-probes needs Linux 6.10 and "
 					    "neither --attach perf nor --tables hashes: "
 					    "else calls are seen by return probes alone");
+	}
+	if (o->flame_of == REPORT_FLAME_PEAK) {
+		struct kernel_features features;
+
+		kernel_features_detect(&features);
+		if (!features.atomics || o->tables == TABLES_HASHES)
+			return error_create(
+				ERROR_UNSUPPORTED,
+				"--flame-of peak needs Linux 5.12 and no "
+				"--tables hashes; --flame-of live and traffic "
+				"work everywhere");
 	}
 	s->history = report_history_create();
 	s->timeline = timeline_create();

@@ -35,7 +35,7 @@ static const struct file_field run_fields[] = {
 	F(has_trends), ARRAY(struct snapshot, sizes), F(peak_bytes), F(peak_time_ns),
 	F(estimated_peak_bytes), F(ages_unknown), F(cause), F(before.reports), F(before.time_ns),
 	ARRAY(struct snapshot, before.estimated_live_bytes), F(kernel_traced),
-	F(heap_untraced), F(launched), F(inconsistent),
+	F(heap_untraced), F(launched), F(inconsistent), F(has_at_peak), F(missed_peak_bytes),
 #undef F
 };
 
@@ -112,6 +112,12 @@ static const struct file_field lifetimes_fields[] = {
 
 static const struct file_field path_sizes_fields[] = {
 	ARRAY(struct snapshot_path_sizes, count),
+};
+
+static const struct file_field at_peak_fields[] = {
+#define F(member) FIELD(struct snapshot_at_peak, member)
+	F(bytes), F(count),
+#undef F
 };
 
 static const struct file_field trend_fields[] = {
@@ -197,6 +203,7 @@ const struct file_table file_tables[] = {
 	VECTOR("lifetimes", snap.lifetimes, struct snapshot_lifetimes, lifetimes_fields),
 	VECTOR("path_sizes", snap.path_sizes, struct snapshot_path_sizes,
 	       path_sizes_fields),
+	VECTOR("at_peak", snap.at_peak, struct snapshot_at_peak, at_peak_fields),
 	VECTOR("trends.heap", snap.trends[BLOCK_HEAP], struct snapshot_trend,
 	       trend_fields),
 	VECTOR("trends.mappings", snap.trends[BLOCK_MAPPING], struct snapshot_trend,

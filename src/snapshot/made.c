@@ -56,6 +56,7 @@ void snapshot_made_deinit(struct snapshot_made *made)
 		return;
 	FREE_OWN(view, stacks);
 	FREE_OWN(view, traffic);
+	FREE_OWN(view, at_peak);
 	FREE_OWN(view, lifetimes);
 	FREE_OWN(view, path_sizes);
 	FREE_OWN(view, moments);

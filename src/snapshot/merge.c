@@ -264,6 +264,14 @@ static void move_traffic(const struct snapshot_merge *merge, struct snapshot *vi
 			add_traffic(&view->traffic.data[to], &view->traffic.data[i]);
 			view->traffic.data[i] = (struct snapshot_traffic){0};
 		}
+		if (i < view->at_peak.len && to < view->at_peak.len) {
+			struct snapshot_at_peak *sum = &view->at_peak.data[to];
+			struct snapshot_at_peak *part = &view->at_peak.data[i];
+
+			sum->bytes = saturate_add(sum->bytes, part->bytes);
+			sum->count = saturate_add(sum->count, part->count);
+			*part = (struct snapshot_at_peak){0};
+		}
 		if (i < view->lifetimes.len && to < view->lifetimes.len) {
 			add_counts(view->lifetimes.data[to].count,
 				   view->lifetimes.data[i].count, SNAPSHOT_LIFETIMES);
@@ -417,7 +425,8 @@ bool snapshot_merge(struct snapshot_merge *merge, struct snapshot *snap, bool ke
 	    !MADE_COPY(ret, trends[BLOCK_KERNEL]) || !MADE_COPY(ret, moments))
 		return false;
 	if (keep && (!MADE_COPY(ret, stacks) || !MADE_COPY(ret, traffic) ||
-		     !MADE_COPY(ret, lifetimes) || !MADE_COPY(ret, path_sizes)))
+		     !MADE_COPY(ret, lifetimes) || !MADE_COPY(ret, path_sizes) ||
+		     !MADE_COPY(ret, at_peak)))
 		return false;
 	place_stacks(merge, view, lenders);
 	move_traffic(merge, view);

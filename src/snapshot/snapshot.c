@@ -67,6 +67,7 @@ void snapshot_destroy(struct snapshot *snap)
 	vec_deinit(&snap->stacks);
 	vec_deinit(&snap->frames);
 	vec_deinit(&snap->traffic);
+	vec_deinit(&snap->at_peak);
 	vec_deinit(&snap->lifetimes);
 	vec_deinit(&snap->path_sizes);
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)

@@ -109,6 +109,15 @@ struct snapshot_traffic {
 	uint64_t estimated_temporary, estimated_peak_bytes;
 };
 
+/*
+ * The blocks of one call path that were live when the heap of all targets together was
+ * largest (snapshot.peak_time_ns). With --sample-every as traced; with --sample-bytes
+ * estimates for all blocks.
+ */
+struct snapshot_at_peak {
+	uint64_t bytes, count;
+};
+
 /* The lifetimes of freed blocks, in powers of two of a millisecond, with buckets as
  * above; the last bucket also counts all longer ones. The resolution is the kernel's
  * clock tick, 1 to 10 ms. Blocks freed by their process's exit are left out. */
@@ -329,10 +338,13 @@ struct snapshot {
 	struct snapshot_totals estimated;
 
 	/* Optional. Vectors by stack have one element for each of `stacks`, or none. */
-	bool has_traffic, has_lifetimes, has_trends;
+	bool has_traffic, has_lifetimes, has_trends, has_at_peak;
 	VEC(struct snapshot_traffic) traffic;
 	VEC(struct snapshot_lifetimes) lifetimes;
 	VEC(struct snapshot_path_sizes) path_sizes; /* with traffic; not in old files */
+	/* With --peak. They add up to the peak (peak_bytes; with --sample-bytes
+	 * estimated_peak_bytes), less the blocks without a call path. */
+	VEC(struct snapshot_at_peak) at_peak;
 	VEC(struct snapshot_trend) trends[BLOCK_CLASS_COUNT];
 	VEC(struct snapshot_thread) threads; /* by process, then tid */
 	/* Sizes of all heap blocks ever allocated, as traced; if has_traffic. */
@@ -340,6 +352,9 @@ struct snapshot {
 	/* Of all heap blocks together; blocks of exited processes do not count. */
 	uint64_t peak_bytes, peak_time_ns;
 	uint64_t estimated_peak_bytes; /* with --sample-bytes, else 0 */
+	/* With --peak: the heap was as large as this for a moment while memtrace read the
+	 * tables, which is more than the peak; 0: it was not. */
+	uint64_t missed_peak_bytes;
 
 	/* The run so far, oldest first; the last one is this snapshot. In a long run
 	 * the older moments are thinned out. */

@@ -183,6 +183,7 @@ struct error *tracer_create(const struct tracer_options *options,
 	phases_begin(options->phases, "kernel features", clock_now_ns());
 	kernel_features_detect(&t->features);
 	t->by_hash = options->tables == TABLES_HASHES || !t->features.atomics;
+	t->options.peak &= t->options.traffic && !t->by_hash;
 	if (!t->options.max_stacks)
 		t->options.max_stacks =
 			t->by_hash ? DEFAULT_STACKS_BY_HASH : DEFAULT_STACKS;
@@ -221,7 +222,7 @@ struct error *tracer_create(const struct tracer_options *options,
 		err = tracer_open_miss_handler(t);
 	if (!err && t->options.traffic)
 		err = tracer_open_traffic(t);
-	if (!err && t->options.traffic && t->handler)
+	if (!err && t->options.traffic && (t->handler || t->options.peak))
 		err = tracer_open_late(t);
 	if (!err)
 		err = options->kernel ? tracer_attach_kernel(t)

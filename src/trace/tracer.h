@@ -81,8 +81,10 @@ struct tracer_options {
 	const struct kernel_trace *kernel;
 	/* Plans have only USDT probes that report blocks (plan_options.otel). */
 	bool told;
-	bool with_time;       /* keep the allocation time of each block */
-	bool traffic;         /* count by call path and thread; requires with_time */
+	bool with_time; /* keep the allocation time of each block */
+	bool traffic;   /* count by call path and thread; requires with_time */
+	bool peak; /* with traffic, unless tables are hashes: count what is live when the
+		      heap is largest */
 	uint64_t max_threads; /* with traffic: most threads that are distinguished */
 	/* With traffic: a block freed by its own thread within this many of the thread's
 	 * heap events is temporary. */

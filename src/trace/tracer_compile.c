@@ -119,6 +119,7 @@ static struct source_options source_options(const struct tracer *t)
 		.mappings = t->options.mappings,
 		.with_time = t->options.with_time,
 		.traffic = t->options.traffic,
+		.peak = t->options.peak,
 		.max_threads = t->options.max_threads,
 		.unwind_memory_bytes = t->options.unwind_memory_bytes,
 		.max_processes = t->options.max_processes,

@@ -285,7 +285,7 @@ static void take_block(void *arg, uint32_t slot, const struct abi_block *block)
 
 	taken->held[slot] = true;
 	if (taken->t->options.traffic)
-		tracer_block_gone(taken->t, block);
+		tracer_block_gone(taken->t, slot, block);
 }
 
 static struct error *remove_blocks(struct tracer *t, const bool gone[], bool held[])
@@ -331,8 +331,11 @@ struct error *tracer_remove(struct tracer *t, const uint32_t slots[], size_t cou
 
 	if (!gone || !held)
 		return error_no_memory();
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		gone[slots[i]] = tracer_is_retired(t, slots[i]);
+		if (gone[slots[i]] && t->options.traffic)
+			traffic_tables_end_process(&t->traffic, slots[i]);
+	}
 	/* Count their late events before their end. */
 	tracer_poll_traffic(t);
 	err = remove_blocks(t, gone, held);

@@ -134,8 +134,9 @@ struct tracer {
 	/* totals of removed processes; of heap blocks only `gone` */
 	struct snapshot_totals gone[BLOCK_CLASS_COUNT];
 	struct traffic_tables traffic; /* only with options.traffic */
-	struct ring_buffer *late_ring; /* with traffic and the miss handler */
-	VEC(struct abi_late) late;     /* events read from there */
+	struct ring_buffer
+		*late_ring;        /* with traffic; NULL: all events are counted there */
+	VEC(struct abi_late) late; /* events read from there */
 	uint64_t events_lost;
 	uint64_t unsettled; /* snapshots that are inconsistent: the journal overflowed */
 	uint64_t untraced;  /* sum of plan_untraced() of all attached plans */
@@ -363,13 +364,12 @@ void tracer_add_walks(struct tracer *t, struct snapshot *snap);
 
 struct error *tracer_open_traffic(struct tracer *t) __attribute__((warn_unused_result));
 
-/* With the miss handler: open the ring of events for blocks whose stack has no number
- * yet. */
+/* With the miss handler or options.peak: open the ring of events that memtrace counts. */
 struct error *tracer_open_late(struct tracer *t) __attribute__((warn_unused_result));
 void tracer_poll_traffic(struct tracer *t);
 
 /* Count a block that is removed together with its process. */
-void tracer_block_gone(struct tracer *t, const struct abi_block *block);
+void tracer_block_gone(struct tracer *t, uint32_t slot, const struct abi_block *block);
 
 /* Add the counted traffic and its losses. */
 struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slots,

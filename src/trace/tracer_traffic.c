@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 
+#include "drain/drain_peak.h"
 #include "drain/drain_traffic.h"
 #include "trace/tracer_state.h"
 
 struct error *tracer_open_traffic(struct tracer *t)
 {
-	struct traffic_maps maps = {.estimates = -1, .late_numbers = -1};
+	struct traffic_maps maps = {
+		.estimates = -1, .late_numbers = -1, .heap_peak = -1, .path_peaks = -1};
 	const struct {
 		const char *name;
 		int *fd;
+		bool is_unused;
 	} wanted[] = {
-		{"traffic", &maps.traffic}, {"threads", &maps.threads},
-		{"traffic_all", &maps.all}, {"process_live", &maps.process_live},
-		{"sizes", &maps.sizes},
+		{"traffic", &maps.traffic, false},
+		{"threads", &maps.threads, false},
+		{"traffic_all", &maps.all, false},
+		{"process_live", &maps.process_live, false},
+		{"sizes", &maps.sizes, false},
+		{"heap_peak", &maps.heap_peak, !t->options.peak},
+		{"path_peaks", &maps.path_peaks, !t->options.peak},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		if (wanted[i].is_unused)
+			continue;
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
 		if (*wanted[i].fd < 0)
 			return error_create(ERROR_COMPILE,
@@ -75,11 +84,10 @@ void tracer_poll_traffic(struct tracer *t)
 
 /* --- processes -------------------------------------------------------------------- */
 
-void tracer_block_gone(struct tracer *t, const struct abi_block *block)
+void tracer_block_gone(struct tracer *t, uint32_t slot, const struct abi_block *block)
 {
-	const struct abi_late event = {.kind = ABI_LATE_GONE, .bytes = block->size_bytes};
-
-	traffic_tables_count(&t->traffic, &event, tracer_stack(t, block->stack));
+	traffic_tables_count_gone(&t->traffic, slot, block->size_bytes,
+				  tracer_stack(t, block->stack));
 }
 
 /* --- snapshots -------------------------------------------------------------------- */
@@ -87,9 +95,24 @@ void tracer_block_gone(struct tracer *t, const struct abi_block *block)
 struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slots,
 				 struct snapshot *snap)
 {
+	struct error *err = NULL;
+
+	if (t->options.peak) {
+		traffic_tables_freeze_peak(&t->traffic);
+		if (!fence_wait(&t->fence))
+			err = error_create(ERROR_IO, "cannot wait for the probes' end");
+	}
 	tracer_poll_traffic(t);
+	if (!err && t->options.peak)
+		err = drain_peak(&t->traffic, slots, &t->ticks, snap);
+	if (t->options.peak)
+		traffic_tables_thaw_peak(&t->traffic, tick_clock_now(&t->ticks));
+	if (err)
+		return err;
 	snap->losses[LOSS_TRAFFIC_LOST] += t->traffic.lost + t->traffic.all->late_lost;
 	snap->losses[LOSS_THREADS_FULL] += t->traffic.all->threads_full;
+	if (t->options.peak)
+		snap->losses[LOSS_TRAFFIC_LOST] += t->traffic.heap_peak->left_out;
 	return drain_traffic(&t->traffic, slots, &t->ticks, snap);
 }
 

@@ -24,6 +24,7 @@ enum way {
 	MEMTRACE_SAMPLED,
 	MEMTRACE_BYTES,
 	MEMTRACE_TRAFFIC,
+	MEMTRACE_PEAK,
 	PEER,
 	PEER_SAMPLED,
 	WAYS
@@ -33,6 +34,7 @@ static const char *const options[WAYS][3] = {
 	[MEMTRACE_SAMPLED] = {"--sample-every", "100"},
 	[MEMTRACE_BYTES] = {"--sample-bytes", "512K"},
 	[MEMTRACE_TRAFFIC] = {"--traffic"},
+	[MEMTRACE_PEAK] = {"--peak"},
 	[PEER_SAMPLED] = {"-s", "100"},
 };
 
@@ -114,6 +116,10 @@ void section_pairs(bool has_peer)
 			  has_peer);
 		table_row(&(struct row){"  the same, all, with --traffic",
 					m[MEMTRACE_TRAFFIC][d], m[EMPTY][d], NAN, empty},
+			  has_peer);
+		table_row(&(struct row){"  the same, all, with --peak",
+					m[MEMTRACE_PEAK][d], m[MEMTRACE_TRAFFIC][d], NAN,
+					"the same with --traffic"},
 			  has_peer);
 	}
 	for (size_t d = 0; d < DEPTHS && has_peer; d++)

@@ -77,6 +77,7 @@ static void add_traffic(struct snapshot *snap)
 	const uint64_t now_ns = snap->time_ns;
 
 	snap->has_traffic = snap->has_lifetimes = snap->has_trends = true;
+	snap->has_at_peak = true;
 	for (uint64_t i = 0; i < snap->stacks.len; i++) {
 		const struct snapshot_traffic traffic = {
 			.allocations = 100 + i,
@@ -100,6 +101,8 @@ static void add_traffic(struct snapshot *snap)
 		};
 
 		REQUIRE(vec_push(&snap->traffic, traffic));
+		REQUIRE(vec_push(&snap->at_peak,
+				 (struct snapshot_at_peak){9000 + 500 * i, 20 + i}));
 		REQUIRE(vec_push(&snap->lifetimes, lifetimes));
 		REQUIRE(vec_push(&snap->path_sizes,
 				 (struct snapshot_path_sizes){.count = {i, [7] = 99}}));
@@ -280,6 +283,13 @@ static void replay(void)
 		 * exported. */
 		{"--older 1h --view traffic", "--pprof", "replay-past.pb"},
 		{"--inverted", "--html", "replay.html"},
+		{"--flame-of peak", "--flamegraph", "replay-of-peak.folded"},
+		{"--flame-of traffic", "--flamegraph", "replay-of-traffic.folded"},
+		{"--flame-of count", "--flamegraph", "replay-of-count.folded"},
+		{"--flame-of peak", "--flame", "replay-of-peak.svg"},
+		{"--flame-of traffic", "--flame", "replay-of-traffic.svg"},
+		{"--flame-of count", "--flame", "replay-of-count.svg"},
+		{"--flame-of peak", "--html", "replay-of-peak.html"},
 		{"--view peak", "--csv", "replay-peak.csv"},
 		{"--exclude gr*", "-o", "replay-filtered.txt"},
 	};

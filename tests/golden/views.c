@@ -146,6 +146,10 @@ static void fill_run(struct fixture *f)
 	snap->sizes[17] = 2;
 	snap->peak_bytes = 131500;
 	snap->peak_time_ns = snap->time_ns - 7400 * MS;
+	snap->has_at_peak = true;
+	REQUIRE(vec_push(&snap->at_peak, (struct snapshot_at_peak){864, 8}));
+	REQUIRE(vec_push(&snap->at_peak, (struct snapshot_at_peak){130048, 4}));
+	REQUIRE(vec_push(&snap->at_peak, (struct snapshot_at_peak){64, 2}));
 	add_thread(f,
 		   &(struct snapshot_thread){.tid = 4321,
 					     .allocations = 5010,
@@ -373,6 +377,7 @@ static void nothing_measured(void)
 
 	fill(&f);
 	f.snap->has_traffic = f.snap->has_lifetimes = f.snap->has_trends = false;
+	f.snap->has_at_peak = false;
 	for (const struct view_ops *const *it = views; *it; it++) {
 		struct report_options options = options_of(*it);
 		_cleanup_(freep) char *got = NULL;
@@ -388,6 +393,35 @@ static void nothing_measured(void)
 				    "(--traffic)\n");
 		CHECK(!strstr(got, "suspect"));
 	}
+}
+
+/* An older snapshot, or one by the tables of Linux 5.10: each stack has its own peak. */
+static void peak_not_counted(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct report_options options = options_of(view_find("peak"));
+
+	fill(&f);
+	f.snap->has_at_peak = false;
+	f.snap->at_peak.len = 0;
+	check(&f, "peak-old", "txt", &options);
+	check(&f, "peak-old", "csv", &options);
+}
+
+/* A spike while memtrace read, and a peak of which nothing is missing. */
+static void peak_missed(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct report_options options = options_of(view_find("peak"));
+
+	fill(&f);
+	f.snap->missed_peak_bytes = 200000;
+	f.snap->peak_bytes = 864 + 130048 + 64;
+
+	_cleanup_(freep) char *got = render(&f, "text", &options);
+
+	CHECK_CONTAINS(got, "195.3 KiB (200000 bytes) for a moment while memtrace read");
+	CHECK(!strstr(got, "without a call path"));
 }
 
 /* Growth since an earlier report, more processes, mappings, filters and hidden noise. */
@@ -429,6 +463,8 @@ int main(int argc, char *argv[])
 	RUN(no_ages);
 	RUN(each_sort);
 	RUN(nothing_measured);
+	RUN(peak_not_counted);
+	RUN(peak_missed);
 	RUN(with_all_else);
 	return check_done();
 }

@@ -85,6 +85,62 @@ static void compare_path(const json_t *report, const json_t *truth)
 		  live_int(row, "blocks"));
 }
 
+/* Does the report have what was live at the peak? */
+static bool has_at_peak(const json_t *report)
+{
+	return json_object_get(live_get(report, "heap.peak"), "stacks_bytes");
+}
+
+/* What the rows held at the peak must add up to it. */
+static void check_sum_at_peak(const json_t *report)
+{
+	const json_t *row;
+	int64_t sum = 0;
+	size_t i;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row)
+		sum += live_int(row, "traffic.at_peak_bytes");
+	CHECK(sum > 0);
+	CHECK_INT(sum, live_int(report, "heap.peak.stacks_bytes"));
+	CHECK_INT(sum, live_int(report, "heap.peak.bytes"));
+}
+
+/* The sum of `key` over all rows whose blocks `site` has allocated. */
+static int64_t sum_of_site(const json_t *report, const char *site, const char *key)
+{
+	const json_t *row;
+	int64_t sum = 0;
+	size_t i;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		const char *name = row_site(row);
+
+		if (name && !strcmp(name, site))
+			sum += live_int(row, key);
+	}
+	return sum;
+}
+
+/* Each site at the moment of the peak. */
+static void compare_at_peak(const json_t *report, const json_t *truth)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (live_get(truth, "paths"), i, one) {
+		const char *site = json_string_value(live_get(one, "site"));
+
+		CHECK_INT(sum_of_site(report, site, "traffic.at_peak_bytes"),
+			  live_int(one, "at_peak_bytes"));
+		CHECK_INT(sum_of_site(report, site, "traffic.at_peak_blocks"),
+			  live_int(one, "at_peak_blocks"));
+	}
+	CHECK(i > 0);
+	CHECK_INT(live_int(report, "heap.peak.bytes"), live_int(truth, "peak_bytes"));
+	CHECK_INT(live_int(report, "heap.peak.missed_bytes"), 0);
+	check_sum_at_peak(report);
+}
+
 /* The time of a path's peak. The report was taken between these two times. */
 static void compare_peak_time(const json_t *report, const json_t *truth, double before_s,
 			      double after_s)
@@ -162,6 +218,8 @@ static void compare(const json_t *report, const json_t *truth)
 	for (i = 0; i < 65; i++)
 		CHECK_INT(sizes[i], 0);
 	CHECK_INT(live_int(report, "heap.peak.bytes"), live_int(truth, "peak_bytes"));
+	if (has_at_peak(report))
+		compare_at_peak(report, truth);
 	CHECK_INT(compare_losses(report, NULL), 0);
 }
 
@@ -279,6 +337,7 @@ static void count_events(const char *options)
 static void every_event_is_counted(void)
 {
 	count_events("--traffic --unwind fp");
+	count_events("--peak --unwind fp");
 	/* Hash tables. The peak is exact only because one thread at a time has events. */
 	count_events("--traffic --unwind fp --tables hashes");
 }
@@ -290,15 +349,44 @@ static void by_rules_as_well(void)
 	json_t *report, *truth;
 
 	memtrace = memtrace_start(live_pid(target),
-				  "--traffic --unwind auto --temporary-threshold 2");
+				  "--peak --unwind auto --temporary-threshold 2");
 	/* The first stacks are misses, which are counted some milliseconds later. */
 	oracle_do(target, "run 100 2");
 	live_sleep(0.2);
 	oracle_do(target, "run 3000 2");
 	report = memtrace_stop(memtrace);
 	truth = oracle_ask(target, "truth");
+	CHECK(has_at_peak(report));
 	compare(report, truth);
 	check_invariants(report);
+	json_decref(report);
+	json_decref(truth);
+	live_destroy(target);
+}
+
+/* What eight threads hold at once, after many events at the same call paths. The reports
+ * are made before and during later events. */
+static void at_the_peak_of_a_crowd(void)
+{
+	struct live_process *target = target_start(TRAFFIC_BINARY), *memtrace;
+	json_t *report, *truth;
+
+	memtrace = memtrace_start(live_pid(target), "--peak");
+	live_send(target, "crowd 40000");
+	live_sleep(0.1);
+	report = memtrace_report(memtrace);
+	check_sum_at_peak(report);
+	json_decref(report);
+	truth = live_read_json(target, 60);
+	report = memtrace_report(memtrace);
+	compare_at_peak(report, truth);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	/* Less than before is no new peak. */
+	oracle_do(target, "run 1000 0");
+	report = memtrace_stop(memtrace);
+	check_sum_at_peak(report);
+	CHECK_INT(live_int(report, "heap.peak.bytes"), live_int(truth, "peak_bytes"));
 	json_decref(report);
 	json_decref(truth);
 	live_destroy(target);
@@ -310,9 +398,10 @@ static void threads_at_once(void)
 	struct live_process *oracle = oracle_start(), *memtrace;
 	json_t *report, *truth;
 
-	memtrace = memtrace_start(live_pid(oracle), "--traffic");
+	memtrace = memtrace_start(live_pid(oracle), "--peak");
 	oracle_do(oracle, "run mixed 16000 8");
 	report = memtrace_report(memtrace);
+	check_sum_at_peak(report);
 	truth = oracle_ask(oracle, "truth");
 	CHECK_INT(compare_heap(truth, report, true), 0);
 	CHECK_INT(compare_totals(truth, report), 0);
@@ -325,6 +414,7 @@ static void threads_at_once(void)
 	live_sleep(0.7);
 	report = memtrace_stop(memtrace);
 	check_invariants(report);
+	check_sum_at_peak(report);
 	CHECK(live_int(report, "heap.totals.frees") > 20000);
 	json_decref(report);
 	live_destroy(oracle);
@@ -335,16 +425,20 @@ static void sampled(void)
 	struct live_process *oracle = oracle_start(), *memtrace;
 	json_t *report;
 
-	memtrace = memtrace_start(live_pid(oracle), "--traffic --sample-every 3");
+	memtrace = memtrace_start(live_pid(oracle), "--peak --sample-every 3");
 	oracle_do(oracle, "run mixed 3000 4");
 	report = memtrace_stop(memtrace);
 	check_invariants(report);
+	check_sum_at_peak(report);
 	CHECK(live_int(report, "heap.traffic.allocations") > 1000);
 	json_decref(report);
-	memtrace = memtrace_start(live_pid(oracle), "--traffic --sample-bytes 500");
+	memtrace = memtrace_start(live_pid(oracle), "--peak --sample-bytes 500");
 	oracle_do(oracle, "run mixed 3000 4");
 	report = memtrace_stop(memtrace);
 	check_invariants(report);
+	CHECK(live_int(report, "heap.peak.stacks_bytes") > 0);
+	CHECK_INT(live_int(report, "heap.peak.stacks_bytes"),
+		  live_int(report, "heap.peak.estimated_bytes"));
 
 	/* In each row the estimate of live blocks must be the estimated allocations minus
 	 * the estimated frees, except for rounding. */
@@ -370,11 +464,16 @@ static void a_child_dies(void)
 	struct live_process *oracle = oracle_start(), *memtrace;
 	json_t *report;
 
-	memtrace = memtrace_start(live_pid(oracle), "--traffic --follow-forks");
+	memtrace = memtrace_start(live_pid(oracle), "--peak --follow-forks");
 	oracle_do(oracle, "run fork 100 1");
-	/* The first report still shows the child. */
-	json_decref(memtrace_report(memtrace));
+	/* The new peak is without the child's blocks, which are still in the tables: the
+	 * first report shows the child. */
+	oracle_do(oracle, "run mixed 16000 1");
+	report = memtrace_report(memtrace);
+	check_sum_at_peak(report);
+	json_decref(report);
 	report = memtrace_stop(memtrace);
+	check_sum_at_peak(report);
 	CHECK_INT(live_int(report, "heap.totals.gone"), 100);
 	check_invariants(report);
 	CHECK_INT(live_int(report, "heap.traffic.frees"),
@@ -389,6 +488,7 @@ int main(void)
 	probes_before = probes_find();
 	RUN(every_event_is_counted);
 	RUN(by_rules_as_well);
+	RUN(at_the_peak_of_a_crowd);
 	RUN(threads_at_once);
 	RUN(sampled);
 	RUN(a_child_dies);

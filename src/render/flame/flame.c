@@ -57,10 +57,11 @@ struct flame {
 	FILE *out;
 };
 
-/* Are the widths what is live? An event's hits and a difference are not. */
+/* Are the widths bytes that are live? An event's hits and a difference are not. */
 static bool has_live(const struct flame *f)
 {
-	return !f->page.options->old && !f->page.report->snapshot->event;
+	return !f->page.options->old && !f->page.report->snapshot->event &&
+	       f->page.report->options.flame_of == REPORT_FLAME_LIVE;
 }
 
 /* The x position of a frame that begins at byte `at`, in hundredths of a pixel. Widths
@@ -165,6 +166,9 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 	if (snap->event && !snap->event_bytes)
 		strbuf_appendf(text, "\n%" PRIu64 " %s", bytes,
 			       bytes == 1 ? "event" : "events");
+	else if (f->page.report->options.flame_of == REPORT_FLAME_COUNT)
+		strbuf_appendf(text, "\n%" PRIu64 " %s", blocks,
+			       blocks == 1 ? "block" : "blocks");
 	else
 		strbuf_appendf(text, "\n%s, %" PRIu64 " bytes in %" PRIu64 " %s",
 			       units_format_bytes(bytes).s, bytes, blocks,

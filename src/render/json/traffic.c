@@ -68,6 +68,12 @@ void json_write_traffic(struct json_stream *s, const struct snapshot *snap,
 	json_stream_unsigned(s, "peak_blocks", t->peak_count);
 	json_stream_unsigned(s, "peak_elapsed_ns",
 			     since_attach_ns(snap, t->peak_time_ns));
+	if (row->stack < snap->at_peak.len) {
+		const struct snapshot_at_peak *at_peak = &snap->at_peak.data[row->stack];
+
+		json_stream_unsigned(s, "at_peak_bytes", at_peak->bytes);
+		json_stream_unsigned(s, "at_peak_blocks", at_peak->count);
+	}
 	if (snap->sample_bytes)
 		write_estimates(s, t);
 	if (row->stack < snap->lifetimes.len)
@@ -120,6 +126,16 @@ static void write_sum(struct json_stream *s, const struct snapshot *snap)
 	json_stream_close(s, '}');
 }
 
+/* What all call paths held at the peak. */
+static uint64_t at_peak_bytes(const struct snapshot *snap)
+{
+	uint64_t bytes = 0;
+
+	vec_foreach (path, &snap->at_peak)
+		bytes = saturate_add(bytes, path->bytes);
+	return bytes;
+}
+
 static void write_peak(struct json_stream *s, const struct snapshot *snap)
 {
 	json_stream_open(s, "peak", '{');
@@ -127,6 +143,10 @@ static void write_peak(struct json_stream *s, const struct snapshot *snap)
 	json_stream_unsigned(s, "elapsed_ns", since_attach_ns(snap, snap->peak_time_ns));
 	if (snap->sample_bytes)
 		json_stream_unsigned(s, "estimated_bytes", snap->estimated_peak_bytes);
+	if (snap->has_at_peak) {
+		json_stream_unsigned(s, "stacks_bytes", at_peak_bytes(snap));
+		json_stream_unsigned(s, "missed_bytes", snap->missed_peak_bytes);
+	}
 	json_stream_close(s, '}');
 }
 

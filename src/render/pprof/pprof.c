@@ -16,6 +16,8 @@ enum value {
 	MAPPED_SPACE,
 	KERNEL_OBJECTS, /* these two only if the kernel is traced */
 	KERNEL_SPACE,
+	PEAK_OBJECTS, /* these two only if what was live at the peak was counted */
+	PEAK_SPACE,
 	ALLOC_OBJECTS, /* these two only if traffic is measured */
 	ALLOC_SPACE,
 	INUSE_OBJECTS,
@@ -33,6 +35,9 @@ static bool has_value(const struct report *report, enum value value)
 	case KERNEL_OBJECTS:
 	case KERNEL_SPACE:
 		return report->snapshot->kernel_traced;
+	case PEAK_OBJECTS:
+	case PEAK_SPACE:
+		return report->data & REPORT_DATA_AT_PEAK;
 	case ALLOC_OBJECTS:
 	case ALLOC_SPACE:
 		return report->data & REPORT_DATA_TRAFFIC;
@@ -109,6 +114,8 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 		[KERNEL_SPACE] = "kernel_space",
 		[ALLOC_OBJECTS] = "alloc_objects",
 		[ALLOC_SPACE] = "alloc_space",
+		[PEAK_OBJECTS] = "peak_objects",
+		[PEAK_SPACE] = "peak_space",
 		[INUSE_OBJECTS] = "inuse_objects",
 		[INUSE_SPACE] = "inuse_space",
 		[EVENTS] = "events",
@@ -400,9 +407,9 @@ static void write_parts(struct pprof_builder *b, const struct report_section *se
 	}
 }
 
-/* Write the samples of a row. What a call path has allocated cannot be assigned to
- * threads and sizes, so it has a sample of its own if the blocks are written
- * separately. */
+/* Write the samples of a row. What a call path has allocated, or held at the peak, cannot
+ * be assigned to threads and sizes, so it has a sample of its own if the blocks are
+ * written separately. */
 static void write_row(struct pprof_builder *b, const struct report_section *section,
 		      const struct report_row *row)
 {
@@ -417,6 +424,8 @@ static void write_row(struct pprof_builder *b, const struct report_section *sect
 	}
 	set_stack(b, row, place);
 	if (section->class == BLOCK_HEAP) {
+		values[PEAK_OBJECTS] = clamp(row->at_peak_count);
+		values[PEAK_SPACE] = clamp(row->at_peak_bytes);
 		values[ALLOC_OBJECTS] = clamp(row->flow.allocations);
 		values[ALLOC_SPACE] = clamp(row->flow.allocated_bytes);
 	}

@@ -378,12 +378,17 @@ void text_append_losses(struct text_page *page)
 
 static void append_peak(struct text_page *page, const struct report_section *section)
 {
-	if (section->peak_bytes)
-		text_append_line(page, "peak", "%s at once, %s ago",
-				 format_exact(section->peak_bytes).s,
-				 text_format_ago(page->report,
-						 page->report->snapshot->peak_time_ns)
-					 .s);
+	const struct snapshot *snap = page->report->snapshot;
+
+	if (!section->peak_bytes)
+		return;
+	text_append_line(page, "peak", "%s at once, %s ago",
+			 format_exact(section->peak_bytes).s,
+			 text_format_ago(page->report, snap->peak_time_ns).s);
+	if (section->missed_peak_bytes)
+		text_append_line(page, "",
+				 "%s for a moment while memtrace read its tables",
+				 format_exact(section->missed_peak_bytes).s);
 }
 
 /* Describe the first data in `data` that was not measured. */
@@ -392,6 +397,8 @@ static const char *name_missing(unsigned data)
 	if (data & REPORT_DATA_TRAFFIC)
 		return "allocations and frees of each call path were not counted "
 		       "(--traffic)";
+	if (data & REPORT_DATA_AT_PEAK)
+		return "what was live at the peak was not counted (--peak)";
 	return data & REPORT_DATA_LIFETIMES ? "lifetimes were not measured (--traffic)"
 					    : "trends were not measured";
 }
@@ -402,8 +409,8 @@ static void append_sort(struct text_page *page)
 	enum report_sort wanted = report->options.sort;
 
 	if (report->sort != wanted)
-		text_append_line(page, "sorted", "by size, not by %s: %s",
-				 report_sort_name(wanted),
+		text_append_line(page, "sorted", "by %s, not by %s: %s",
+				 report_sort_name(report->sort), report_sort_name(wanted),
 				 name_missing(report_sort_needs(wanted) & ~report->data));
 	else if (wanted != view_find(report->options.view)->sort)
 		text_append_line(page, "sorted", "by %s", report_sort_name(wanted));

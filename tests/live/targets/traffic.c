@@ -4,7 +4,9 @@
  * to the block and byte. Commands, one on each line: `run N M` makes N random events. It
  * counts a block as temporary if its own thread frees it within M of its events. `ages`
  * frees blocks after known times; `end` ends one thread; `truth` prints the counts. Only
- * the four threads allocate, and each allocation is counted.
+ * the four threads allocate, and each allocation is counted. `crowd N` makes N events in
+ * each of eight other threads at once, and prints what was live when all of them held
+ * most.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -81,6 +83,8 @@ struct path {
 	uint64_t allocations, allocated_bytes, frees, freed_bytes, temporary;
 	uint64_t peak_bytes, peak_blocks;
 	double peak_s;
+	/* when the whole heap was largest */
+	uint64_t at_peak_bytes, at_peak_blocks;
 };
 
 struct thread {
@@ -136,8 +140,14 @@ static void was_allocated(unsigned thread, struct block *block)
 		path->peak_s = now_s();
 	}
 	live_bytes += block->size;
-	if (live_bytes > peak_bytes)
+	if (live_bytes > peak_bytes) {
 		peak_bytes = live_bytes;
+		for (unsigned i = 0; i < SITES; i++) {
+			paths[i].at_peak_bytes =
+				paths[i].allocated_bytes - paths[i].freed_bytes;
+			paths[i].at_peak_blocks = paths[i].allocations - paths[i].frees;
+		}
+	}
 	while (bucket < BUCKETS - 1 && block->size >> bucket)
 		bucket++;
 	sizes[bucket]++;
@@ -356,6 +366,8 @@ static void tell(void)
 		NUMBER(p, temporary);
 		NUMBER(p, peak_bytes);
 		NUMBER(p, peak_blocks);
+		NUMBER(p, at_peak_bytes);
+		NUMBER(p, at_peak_blocks);
 		put("\"peak_ms\":%llu,\"site\":\"%s\"}",
 		    (unsigned long long)(p->peak_s * 1e3), site_names[i]);
 	}
@@ -384,6 +396,122 @@ static void tell(void)
 	flush();
 }
 
+/* --- a crowd ---------------------------------------------------------------------- */
+
+#define CROWD        8
+#define CROWD_BLOCKS 64
+/* More than a thread of the crowd holds otherwise: so no moment at which one of them does
+ * not hold it is the peak. */
+#define CROWD_MOST (1 << 20)
+
+/* What a site of one thread holds. */
+struct held {
+	uint64_t at_peak_bytes, at_peak_blocks;
+};
+
+static struct held crowd_held[CROWD][SITES];
+static pthread_barrier_t crowd_peak;               /* of the crowd */
+static pthread_barrier_t crowd_begins, crowd_ends; /* and of the main thread */
+static uint64_t crowd_events;
+
+static void crowd_event(struct block *block, uint64_t r)
+{
+	if (block->address) {
+		free(block->address);
+		block->address = NULL;
+		return;
+	}
+	block->site = (enum site)(r % SITES);
+	block->size = (r >> 8) % 300 + 1;
+	block->address = site_calls[block->site](NULL, block->size);
+	if (!block->address)
+		_exit(1);
+}
+
+static void crowd_churn(struct block own[CROWD_BLOCKS], uint64_t *state)
+{
+	for (uint64_t i = 0; i < crowd_events; i++) {
+		*state ^= *state << 13;
+		*state ^= *state >> 7;
+		*state ^= *state << 17;
+		crowd_event(&own[*state % CROWD_BLOCKS], *state >> 16);
+	}
+}
+
+static void *crowd_work(void *arg)
+{
+	struct held *held = crowd_held[(uintptr_t)arg];
+	struct block own[CROWD_BLOCKS] = {{0}};
+	uint64_t state = 88172645463325252u * ((uintptr_t)arg + 1);
+
+	for (;;) {
+		pthread_barrier_wait(&crowd_begins);
+		crowd_churn(own, &state);
+
+		void *most = site_a(NULL, CROWD_MOST);
+
+		memset(held, 0, sizeof(crowd_held[0]));
+		held[SITE_a] = (struct held){CROWD_MOST, 1};
+		for (size_t i = 0; i < CROWD_BLOCKS; i++) {
+			if (!own[i].address)
+				continue;
+			held[own[i].site].at_peak_bytes += own[i].size;
+			held[own[i].site].at_peak_blocks++;
+		}
+		/* The peak. Then all free at the same time. */
+		pthread_barrier_wait(&crowd_peak);
+		free(most);
+		crowd_churn(own, &state);
+		for (size_t i = 0; i < CROWD_BLOCKS; i++) {
+			free(own[i].address);
+			own[i].address = NULL;
+		}
+		pthread_barrier_wait(&crowd_ends);
+	}
+	return NULL;
+}
+
+/* Threads allocate when they start, so they all start before the attach. */
+static bool crowd_start(void)
+{
+	pthread_barrier_init(&crowd_peak, NULL, CROWD);
+	pthread_barrier_init(&crowd_begins, NULL, CROWD + 1);
+	pthread_barrier_init(&crowd_ends, NULL, CROWD + 1);
+	for (uintptr_t i = 0; i < CROWD; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, crowd_work, (void *)i))
+			return false;
+	}
+	return true;
+}
+
+static void crowd(uint64_t events)
+{
+	uint64_t bytes = 0;
+
+	crowd_events = events;
+	pthread_barrier_wait(&crowd_begins);
+	pthread_barrier_wait(&crowd_ends);
+	put("{\"paths\":[");
+	for (unsigned site = 0; site < SITES; site++) {
+		struct held sum = {0};
+		const struct held *p = &sum;
+
+		for (size_t i = 0; i < CROWD; i++) {
+			sum.at_peak_bytes += crowd_held[i][site].at_peak_bytes;
+			sum.at_peak_blocks += crowd_held[i][site].at_peak_blocks;
+		}
+		bytes += sum.at_peak_bytes;
+		put("%s{", site ? "," : "");
+		NUMBER(p, at_peak_bytes);
+		NUMBER(p, at_peak_blocks);
+		put("\"site\":\"%s\"}", site_names[site]);
+	}
+	put("],\"peak_bytes\":%llu}", (unsigned long long)bytes);
+	flush();
+}
+
 static bool read_line(char *text, size_t size)
 {
 	for (size_t n = 0; n < size; n++) {
@@ -409,6 +537,8 @@ int main(void)
 			return 1;
 		sem_wait(&done);
 	}
+	if (!crowd_start())
+		return 1;
 	put("{\"ready\":true}");
 	flush();
 	while (read_line(text, sizeof(text))) {
@@ -429,6 +559,9 @@ int main(void)
 				return 1;
 			sem_post(&threads[2].go);
 			pthread_join(threads[2].thread, NULL);
+		} else if (sscanf(text, "crowd %llu", &n) == 1) {
+			crowd(n);
+			continue;
 		} else if (!strcmp(text, "truth")) {
 			tell();
 			continue;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "abi_walk.h"
+#include "drain/drain_peak.h"
 #include "drain/drain_traffic.h"
 #include "bpf/mapped.h"
 
@@ -41,6 +42,8 @@ static struct traffic_maps maps_create(bool has_estimates)
 			map_of(sizes.process_slots, sizeof(struct abi_process_live)),
 		.sizes = map_of(sizes.cpu_slots, sizeof(struct abi_sizes)),
 		.late_numbers = map_of(ABI_LATE_NUMBERS, sizeof(uint64_t)),
+		.heap_peak = map_of(1, sizeof(struct abi_heap_peak)),
+		.path_peaks = map_of(STACKS, sizeof(struct abi_path_peak)),
 	};
 }
 
@@ -54,6 +57,8 @@ static void maps_destroy(const struct traffic_maps *maps)
 	close(maps->process_live);
 	close(maps->sizes);
 	close(maps->late_numbers);
+	close(maps->heap_peak);
+	close(maps->path_peaks);
 }
 
 static struct traffic_tables open_tables(const struct traffic_maps *maps,
@@ -66,13 +71,15 @@ static struct traffic_tables open_tables(const struct traffic_maps *maps,
 	return tables;
 }
 
-/* A snapshot of `stacks` stacks and of one process, in slot 3. */
+/* The only process of a snapshot is in slot 3. */
+#define NONE SNAPSHOT_NO_PROCESS
+static const uint32_t process_of_slot[8] = {NONE, NONE, NONE, 0, NONE, NONE, NONE, NONE};
+static const struct drain_slots slots = {process_of_slot, NULL};
+static const struct tick_clock probe_clock = {.start_ns = 1000, .tick_ns = 4000000};
+
+/* A snapshot of `stacks` stacks and of one process. */
 static struct snapshot *drain(const struct traffic_tables *tables, size_t stacks)
 {
-	const uint32_t none = SNAPSHOT_NO_PROCESS;
-	const uint32_t process[8] = {none, none, none, 0, none, none, none, none};
-	const struct drain_slots slots = {process, NULL};
-	const struct tick_clock ticks = {.start_ns = 1000, .tick_ns = 4000000};
 	struct snapshot *snap = snapshot_create();
 	struct error *err;
 
@@ -81,7 +88,7 @@ static struct snapshot *drain(const struct traffic_tables *tables, size_t stacks
 	snap->time_ns = 400000000000;
 	for (size_t i = 0; i < stacks; i++)
 		REQUIRE(vec_push(&snap->stacks, (struct snapshot_stack){0}));
-	err = drain_traffic(tables, &slots, &ticks, snap);
+	err = drain_traffic(tables, &slots, &probe_clock, snap);
 	REQUIRE(!err);
 	CHECK(snap->has_traffic && snap->has_lifetimes);
 	CHECK_INT(snap->traffic.len, stacks);
@@ -228,6 +235,10 @@ static void a_process_takes_what_it_holds(void)
 	struct traffic_tables tables = open_tables(&maps, 0);
 	struct snapshot *snap;
 
+	/* Without a record of the peak. */
+	tables.maps.heap_peak = -1;
+	mapped_close(tables.heap_peak, sizeof(*tables.heap_peak));
+	tables.heap_peak = NULL;
 	tables.all->traced = (struct abi_outstanding){
 		.live_bytes = 500, .peak_bytes = 600, .peak_when = abi_peak_when(48, 0)};
 	tables.all->estimated.peak_bytes = 44;
@@ -239,6 +250,195 @@ static void a_process_takes_what_it_holds(void)
 	CHECK_INT(snap->peak_bytes, 600);
 	CHECK_INT(snap->peak_time_ns, 1000 + 48 * 4000000);
 	CHECK_INT(snap->estimated_peak_bytes, 44);
+	snapshot_destroy(snap);
+	traffic_tables_close(&tables);
+	maps_destroy(&maps);
+}
+
+/* --- the peak --------------------------------------------------------------------- */
+
+/* As a probe does. */
+static uint64_t add_to_heap(struct abi_heap_peak *heap, uint64_t bytes, uint64_t ticks)
+{
+	int is_peak = 0;
+	uint64_t label = abi_heap_peak_add(heap, bytes, &is_peak);
+
+	if (is_peak)
+		heap->ticks = ticks;
+	return label;
+}
+
+/* An event of a block of `bytes`, which memtrace counts now or later. */
+static struct abi_late peak_event(struct traffic_tables *tables, uint16_t kind,
+				  uint64_t bytes, uint64_t ticks)
+{
+	uint64_t change, blocks;
+
+	traffic_tables_weigh(tables, bytes, &change, &blocks);
+	if (kind != ABI_LATE_ALLOCATED)
+		change = -change;
+	return (struct abi_late){.kind = kind,
+				 .bytes = bytes,
+				 .label = add_to_heap(tables->heap_peak, change, ticks)};
+}
+
+static void count_peak(struct traffic_tables *tables, uint16_t kind, uint64_t bytes,
+		       uint32_t stack, uint64_t ticks)
+{
+	const struct abi_late event = peak_event(tables, kind, bytes, ticks);
+
+	traffic_tables_count(tables, &event, stack);
+}
+
+/* What the stacks held at the peak, as drain_peak() reads it. */
+static struct snapshot *drain_at_peak(const struct traffic_tables *tables)
+{
+	struct snapshot *snap = snapshot_create();
+
+	REQUIRE(snap && snapshot_add_process(snap, getpid()));
+	for (size_t i = 0; i < 4; i++)
+		REQUIRE(vec_push(&snap->stacks, (struct snapshot_stack){0}));
+	/* A block that is still in the table. */
+	REQUIRE(vec_push(&snap->blocks[BLOCK_HEAP],
+			 (struct snapshot_block){.size_bytes = 30, .stack = 2}));
+	REQUIRE(!drain_peak(tables, &slots, &probe_clock, snap));
+	CHECK(snap->has_at_peak);
+	CHECK_INT(snap->at_peak.len, 4);
+	return snap;
+}
+
+static void late_events_are_at_the_peak(void)
+{
+	struct traffic_maps maps = maps_create(false);
+	struct traffic_tables tables = open_tables(&maps, 0);
+	struct abi_late late, freed;
+	struct snapshot *snap;
+
+	count_peak(&tables, ABI_LATE_ALLOCATED, 100, 0, 5);
+	late = peak_event(&tables, ABI_LATE_ALLOCATED, 50, 6);
+	freed = peak_event(&tables, ABI_LATE_FREED, 50, 7);
+	count_peak(&tables, ABI_LATE_FREED, 100, 0, 8);
+	count_peak(&tables, ABI_LATE_ALLOCATED, 7, 2, 9);
+	/* These two come last. The events of a probe that found the record in use have
+	 * no kind. */
+	traffic_tables_count(&tables, &freed, 1);
+	traffic_tables_count(&tables,
+			     &(const struct abi_late){.kind = ABI_LATE_AT_PEAK,
+						      .bytes = late.bytes,
+						      .old_bytes = 1,
+						      .label = late.label},
+			     1);
+	/* Without a label, and without a stack. */
+	traffic_tables_count(
+		&tables, &(const struct abi_late){.kind = ABI_LATE_ALLOCATED, .bytes = 3},
+		3);
+	count_peak(&tables, ABI_LATE_ALLOCATED, 1, ABI_NO_STACK, 9);
+	CHECK_INT(tables.lost, 0);
+	snap = drain_at_peak(&tables);
+	CHECK_INT(snap->peak_bytes, 150);
+	CHECK_INT(snap->peak_time_ns, 1000 + 6 * 4000000);
+	CHECK_INT(snap->at_peak.data[0].bytes, 100);
+	CHECK_INT(snap->at_peak.data[0].count, 1);
+	CHECK_INT(snap->at_peak.data[1].bytes, 50);
+	CHECK_INT(snap->at_peak.data[1].count, 1);
+	CHECK_INT(snap->at_peak.data[2].bytes, 0);
+	CHECK_INT(snap->at_peak.data[3].bytes, 0);
+	CHECK_INT(snap->missed_peak_bytes, 0);
+	/* ABI_LATE_AT_PEAK is counted nowhere else. */
+	snapshot_destroy(snap);
+	snap = drain(&tables, 4);
+	CHECK_INT(snap->traffic.data[1].allocations, 0);
+	CHECK_INT(snap->traffic.data[0].allocations, 1);
+	snapshot_destroy(snap);
+	traffic_tables_close(&tables);
+	maps_destroy(&maps);
+}
+
+/* While memtrace reads, what it reads does not change. */
+static void a_frozen_peak_is_read(void)
+{
+	struct traffic_maps maps = maps_create(false);
+	struct traffic_tables tables = open_tables(&maps, 0);
+	struct snapshot *snap;
+
+	count_peak(&tables, ABI_LATE_ALLOCATED, 100, 0, 5);
+	traffic_tables_freeze_peak(&tables);
+	count_peak(&tables, ABI_LATE_ALLOCATED, 70, 0, 6);
+	count_peak(&tables, ABI_LATE_ALLOCATED, 30, 2, 6);
+	count_peak(&tables, ABI_LATE_FREED, 60, 0, 7);
+	snap = drain_at_peak(&tables);
+	CHECK_INT(snap->peak_bytes, 100);
+	CHECK_INT(snap->at_peak.data[0].bytes, 100);
+	CHECK_INT(snap->at_peak.data[2].bytes, 0);
+	CHECK_INT(snap->missed_peak_bytes, 200);
+	snapshot_destroy(snap);
+	traffic_tables_thaw_peak(&tables, 9);
+	snap = drain_at_peak(&tables);
+	CHECK_INT(snap->peak_bytes, 140);
+	CHECK_INT(snap->peak_time_ns, 1000 + 9 * 4000000);
+	CHECK_INT(snap->at_peak.data[0].bytes, 110);
+	CHECK_INT(snap->at_peak.data[2].bytes, 30);
+	CHECK_INT(snap->missed_peak_bytes, 200);
+	snapshot_destroy(snap);
+	traffic_tables_close(&tables);
+	maps_destroy(&maps);
+}
+
+/* A process that has ended holds nothing at later peaks, even if its blocks are still in
+ * the tables, and later as well. */
+static void an_ended_process_is_not_at_the_peak(void)
+{
+	struct traffic_maps maps = maps_create(false);
+	struct traffic_tables tables = open_tables(&maps, 0);
+	bool gone[8] = {[3] = true};
+	struct snapshot *snap;
+
+	count_peak(&tables, ABI_LATE_ALLOCATED, 30, 2, 5);
+	tables.process_live[3].bytes = 30;
+	traffic_tables_end_process(&tables, 3);
+	traffic_tables_end_process(&tables, 3);
+	snap = drain_at_peak(&tables);
+	/* The peak was before. */
+	CHECK_INT(snap->peak_bytes, 30);
+	CHECK_INT(snap->at_peak.data[2].bytes, 30);
+	snapshot_destroy(snap);
+
+	count_peak(&tables, ABI_LATE_ALLOCATED, 31, 1, 6);
+	snap = drain_at_peak(&tables);
+	CHECK_INT(snap->peak_bytes, 31);
+	CHECK_INT(snap->at_peak.data[1].bytes, 31);
+	CHECK_INT(snap->at_peak.data[2].bytes, 0);
+	CHECK_INT(snap->at_peak.data[2].count, 0);
+	snapshot_destroy(snap);
+
+	traffic_tables_count_gone(&tables, 3, 30, 2);
+	REQUIRE(!traffic_tables_remove(&tables, gone));
+	CHECK_INT(tables.process_live[3].end_label, 0);
+	snap = drain_at_peak(&tables);
+	CHECK_INT(snap->at_peak.data[1].bytes, 31);
+	CHECK_INT(snap->at_peak.data[2].bytes, 0);
+	snapshot_destroy(snap);
+	traffic_tables_close(&tables);
+	maps_destroy(&maps);
+}
+
+/* With a sample by bytes the peak is the peak of the estimates. */
+static void samples_at_the_peak_are_weighed(void)
+{
+	struct traffic_maps maps = maps_create(true);
+	struct traffic_tables tables = open_tables(&maps, 1000);
+	struct snapshot *snap;
+
+	count_peak(&tables, ABI_LATE_ALLOCATED, 16, 1, 5);
+	count_peak(&tables, ABI_LATE_ALLOCATED, 1 << 20, 0, 5);
+	snap = drain_at_peak(&tables);
+	CHECK_INT(snap->peak_bytes, 0);
+	CHECK(snap->at_peak.data[1].bytes >= 60 * 16 &&
+	      snap->at_peak.data[1].bytes <= 65 * 16);
+	CHECK(snap->at_peak.data[1].count >= 60 && snap->at_peak.data[1].count <= 65);
+	CHECK_INT(snap->at_peak.data[0].bytes, 1 << 20);
+	CHECK_INT(snap->estimated_peak_bytes,
+		  snap->at_peak.data[0].bytes + snap->at_peak.data[1].bytes);
 	snapshot_destroy(snap);
 	traffic_tables_close(&tables);
 	maps_destroy(&maps);
@@ -272,5 +472,9 @@ int main(void)
 	RUN(threads_are_those_of_the_processes);
 	RUN(a_process_takes_what_it_holds);
 	RUN(sizes_are_summed_over_processors);
+	RUN(late_events_are_at_the_peak);
+	RUN(a_frozen_peak_is_read);
+	RUN(an_ended_process_is_not_at_the_peak);
+	RUN(samples_at_the_peak_are_weighed);
 	return check_done();
 }

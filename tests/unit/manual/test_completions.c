@@ -49,7 +49,7 @@ static void bash_offers_options(void)
 {
 	_cleanup_(freep) char *all = bash_offers("\"\"");
 
-	check_bash("--p", "|--pid|--program|--paths|--pprof|--prime-cache|\n");
+	check_bash("--p", "|--pid|--program|--peak|--paths|--pprof|--prime-cache|\n");
 	check_bash("--quiet --ver", "|--verbose|--version|\n");
 	check_bash("--symbols-prefix --p", "||\n");
 	CHECK_CONTAINS(all, "|--pid|");

@@ -317,6 +317,7 @@ static void sorts(void)
 		[REPORT_SORT_TRAFFIC] = 3,   [REPORT_SORT_GROWTH] = 2,
 		[REPORT_SORT_AGE] = 1,       [REPORT_SORT_PEAK] = 0,
 		[REPORT_SORT_TEMPORARY] = 1, [REPORT_SORT_CUMULATIVE] = 2,
+		[REPORT_SORT_AT_PEAK] = 3,
 	};
 	_cleanup_(fixture_deinit) struct fixture f;
 
@@ -328,16 +329,22 @@ static void sorts(void)
 		add_traffic(&f, i, i * 100);
 		f.snap->traffic.data[i].peak_bytes = 9 - i;
 		f.snap->traffic.data[i].temporary = i == 1;
+		REQUIRE(vec_push(&f.snap->at_peak, (struct snapshot_at_peak){i, 1}));
 	}
 	for (int i = 0; i < REPORT_SORTS; i++) {
 		const struct report_options options = {.sort = (enum report_sort)i};
 		const struct report *report;
 
-		f.snap->has_traffic = true;
+		f.snap->has_traffic = f.snap->has_at_peak = true;
 		report = build(&f, &options);
 		CHECK_INT(report->sections[0].rows[0].stack, first[i]);
 		CHECK_INT(report->sort, i);
-		f.snap->has_traffic = false;
+		if (i == REPORT_SORT_AT_PEAK) {
+			f.snap->has_at_peak = false;
+			report = build(&f, &options);
+			CHECK_INT(report->sort, REPORT_SORT_PEAK);
+		}
+		f.snap->has_traffic = f.snap->has_at_peak = false;
 		report = build(&f, &options);
 		CHECK_INT(report->sort,
 			  report_sort_needs((enum report_sort)i) ? REPORT_SORT_SIZE : i);

@@ -326,6 +326,7 @@ SPOIL(pid, snap->processes.data[0].pid = -1)
 SPOIL(traffic, snap->traffic.len = 2)
 SPOIL(lifetimes, snap->lifetimes.len = 1)
 SPOIL(path_sizes, snap->path_sizes.len = 1)
+SPOIL(at_peak, snap->at_peak.len = 1)
 SPOIL(trends, snap->trends[BLOCK_MAPPING].len = 1)
 SPOIL(slope, snap->trends[BLOCK_HEAP].data[1].slope_bytes_per_s = NAN)
 SPOIL(fit, snap->trends[BLOCK_HEAP].data[1].determination = INFINITY)
@@ -359,6 +360,7 @@ static void what_does_not_fit(void)
 		{traffic, "it does not have the traffic of each stack"},
 		{lifetimes, "it does not have the traffic of each stack"},
 		{path_sizes, "it does not have the traffic of each stack"},
+		{at_peak, "it does not have the traffic of each stack"},
 		{trends, "it does not have the trend of each stack"},
 		{slope, "a trend is not a number"},
 		{fit, "a trend is not a number"},
