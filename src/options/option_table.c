@@ -442,9 +442,9 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.kind = KIND_CHOICE, FIELD(names), .choices = forms,
 		.expected = "'auto', 'full' or 'short'",
 		.help = "show names with template arguments and parameters (full) or without "
-			"(short), in text reports; auto (the default): short in brief "
-			"reports, in --view functions and tree, and on a terminal, full "
-			"elsewhere",
+			"(short), in text reports and flame graphs; auto (the default): short "
+			"in brief reports, flame graphs, --view functions and tree, and on a "
+			"terminal, full elsewhere",
 	},
 	[OPTION_ADDRESSES] = {
 		"addresses", .group = GROUP_NAMES, .offline = OFFLINE_ALL,

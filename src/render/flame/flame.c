@@ -8,7 +8,9 @@
 #include "render/flame/page.h"
 #include "render/formats.h"
 #include "render/text_words.h"
+#include "render/texts.h"
 #include "render/xml.h"
+#include "frames/short_name.h"
 #include "util/cleanup.h"
 #include "util/saturate.h"
 #include "util/units.h"
@@ -42,7 +44,8 @@ struct flame {
 	uint64_t bytes, blocks;        /* sum over the finished paths */
 	uint64_t old_bytes, new_bytes; /* the same; only in a difference */
 	uint64_t total_bytes, total_blocks;
-	bool *drawn; /* by id of name: a visible frame has it */
+	bool *drawn;         /* by id of name: a visible frame has it */
+	struct texts labels; /* by id of name */
 	size_t levels;
 	enum {
 		SCAN_COUNT, /* count the frames of each width */
@@ -151,14 +154,20 @@ static void append_share(const struct flame *f, struct strbuf *text,
 			       section ? class_words(section->class)->name : "all");
 }
 
-/* Append the lines of a tooltip: the name, its module if it has one, the numbers. */
-static void append_tooltip(const struct flame *f, struct strbuf *text, const char *name,
-			   const char *module, const struct report_section *section,
-			   uint64_t bytes, uint64_t blocks)
+/* Append the lines of a tooltip: the name as in the label, the full name if that is
+ * another, its module if it has one, the numbers. */
+static void append_tooltip(const struct flame *f, struct strbuf *text, const char *label,
+			   const char *name, const char *module,
+			   const struct report_section *section, uint64_t bytes,
+			   uint64_t blocks)
 {
 	const struct snapshot *snap = f->page.report->snapshot;
 
-	xml_append(text, name);
+	xml_append(text, label);
+	if (strcmp(label, name)) {
+		strbuf_append_char(text, '\n');
+		xml_append(text, name);
+	}
 	if (*module) {
 		strbuf_append_char(text, '\n');
 		xml_append(text, module);
@@ -191,7 +200,10 @@ static void append_frame(struct flame *f, size_t level, const struct name *name,
 {
 	uint64_t old_bytes = f->old_bytes - f->open.data[level].first_old;
 	uint64_t new_bytes = f->new_bytes - f->open.data[level].first_new;
-	const char *shown = name ? name->text : "all", *module = name ? name->module : "";
+	const char *full = name ? name->text : "all", *module = name ? name->module : "";
+	const char *shown =
+		name ? texts_get(&f->labels, (size_t)(name - f->paths.names.list.data))
+		     : "all";
 	uint64_t from = f->open.data[level].first_byte;
 	uint64_t x = FLAME_MARGIN * 100 + position(f, from);
 	uint64_t width = FLAME_MARGIN * 100 + position(f, saturate_add(from, bytes)) - x;
@@ -203,7 +215,7 @@ static void append_frame(struct flame *f, size_t level, const struct name *name,
 		       "<g class=\"f\" data-l=\"%zu\" data-o=\"%" PRIu64
 		       "\" data-b=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
 		       level, from, bytes, blocks);
-	append_tooltip(f, text, shown, module, section, bytes, blocks);
+	append_tooltip(f, text, shown, full, module, section, bytes, blocks);
 	if (f->page.options->old)
 		append_difference(text, old_bytes, new_bytes);
 	strbuf_append(text, "</title><rect x=\"");
@@ -306,13 +318,29 @@ static uint64_t find_live(const struct flame *f)
 	return has_live(f) ? sum : f->total_bytes;
 }
 
+/* Labels are short names unless --names full asks for others. A part of an escaped text
+ * is escaped, too. */
+static bool make_labels(struct flame *f)
+{
+	const bool is_full = f->page.report->options.names == REPORT_FORM_FULL;
+
+	vec_foreach (name, &f->paths.names.list) {
+		if (name->is_symbol && !is_full)
+			short_name_append(&f->labels.all, name->text);
+		else
+			strbuf_append(&f->labels.all, name->text);
+		texts_end(&f->labels);
+	}
+	return !f->labels.all.failed;
+}
+
 static struct error *draw(struct flame *f)
 {
 	vec_foreach (path, &f->paths.list)
 		f->total_bytes = saturate_add(f->total_bytes, path->size_bytes);
 	f->drawn = calloc(f->paths.names.list.len, sizeof(*f->drawn));
 	/* Find out first what the page must have room for. */
-	if (!f->drawn || !scan(f))
+	if (!f->drawn || !make_labels(f) || !scan(f))
 		return error_no_memory();
 	choose_width(f);
 	f->scan = SCAN_SIZE;
@@ -349,6 +377,7 @@ struct error *flame_render(const struct report *report,
 	vec_deinit(&f.open);
 	strbuf_deinit(&f.text);
 	free(f.drawn);
+	texts_deinit(&f.labels);
 	return err;
 }
 

@@ -109,6 +109,8 @@ static void page_deinit(struct page *page)
 	strbuf_deinit(&page->title);
 }
 
+static enum report_form name_form = REPORT_FORM_FULL;
+
 static char *render(struct fixture *f, const struct flame_options *options)
 {
 	char *svg = NULL;
@@ -117,6 +119,8 @@ static char *render(struct fixture *f, const struct flame_options *options)
 
 	if (!f->report)
 		fixture_report(f);
+	/* The names of collapsed stacks. */
+	f->report->options.names = name_form;
 	REQUIRE(out);
 	REQUIRE(!flame_render(f->report, options, out));
 	REQUIRE(!fclose(out));
@@ -432,6 +436,117 @@ static void check_elements(const struct page *page)
 	CHECK_INT(scripts, 1);
 }
 
+static void names_are_short(void)
+{
+	static const char full[] =
+		"std::vector<Key, std::allocator<Key> >::reserve(unsigned "
+		"long)";
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	FIXTURE_STACK(&f, STACK_END_COMPLETE, fixture_symbol(&f, full, "/bin/leaky"),
+		      fixture_symbol(&f, "main", "/bin/leaky"));
+	fixture_block(&f, BLOCK_HEAP, 1000, 1, 0);
+	name_form = REPORT_FORM_AUTO;
+
+	_cleanup_(page_deinit) struct page page = draw(&f, false, false);
+
+	/* The full name is the next line of a frame's text, unless they are the same. */
+	CHECK_CONTAINS(find(&page, 2, "std::vector::reserve")->title,
+		       "std::vector::reserve\nstd::vector<Key, std::allocator<Key> >::"
+		       "reserve(unsigned long)\nleaky\n1000 B, ");
+	CHECK_CONTAINS(find(&page, 1, "main")->title, "main\nleaky\n1000 B, ");
+	name_form = REPORT_FORM_FULL;
+
+	_cleanup_(page_deinit) struct page long_page = draw(&f, false, false);
+
+	CHECK_CONTAINS(find(&long_page, 2, full)->title, "long)\nleaky\n1000 B, ");
+}
+
+/* What is drawn, and what its numbers are called. */
+static void drawn_is_what_was_asked_for(void)
+{
+	static const struct {
+		enum report_flame_of of;
+		uint64_t bytes[2];
+		const char *text, *described;
+	} kinds[] = {
+		{REPORT_FLAME_LIVE,
+		 {1000, 200},
+		 "1000 bytes in 1 block, 83.3 %",
+		 "heap: 1.2 KiB in 2 blocks"},
+		{REPORT_FLAME_PEAK,
+		 {30, 90},
+		 "30 bytes in 2 blocks, 25.0 %",
+		 "heap: 121 B at its peak, 1.5 s after the attach"},
+		{REPORT_FLAME_TRAFFIC,
+		 {7000, 3000},
+		 "7000 bytes in 70 blocks, 70.0 %",
+		 "heap: 9.8 KiB allocated in 100 blocks since the attach"},
+		{REPORT_FLAME_COUNT,
+		 {1, 1},
+		 "\n1 block, 50.0 %",
+		 "heap: 1.2 KiB in 2 blocks"},
+	};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	FIXTURE_STACK(&f, STACK_END_COMPLETE, fixture_symbol(&f, "one", "/bin/leaky"));
+	FIXTURE_STACK(&f, STACK_END_COMPLETE, fixture_symbol(&f, "two", "/bin/leaky"));
+	fixture_block(&f, BLOCK_HEAP, 1000, 1, 0);
+	fixture_block(&f, BLOCK_HEAP, 200, 1, 1);
+	f.snap->has_traffic = f.snap->has_at_peak = true;
+	f.snap->peak_bytes = 121;
+	f.snap->peak_time_ns = f.snap->attached_ns + FIXTURE_NS * 3 / 2;
+	REQUIRE(vec_push(
+		&f.snap->traffic,
+		(struct snapshot_traffic){.allocations = 70, .allocated_bytes = 7000}));
+	REQUIRE(vec_push(
+		&f.snap->traffic,
+		(struct snapshot_traffic){.allocations = 30, .allocated_bytes = 3000}));
+	REQUIRE(vec_push(&f.snap->at_peak, (struct snapshot_at_peak){30, 2}));
+	REQUIRE(vec_push(&f.snap->at_peak, (struct snapshot_at_peak){90, 1}));
+	fixture_report(&f);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		f.report->options.flame_of = kinds[i].of;
+
+		_cleanup_(freep) char *svg = render(&f, &(struct flame_options){0});
+		_cleanup_(page_deinit) struct page page = parse(svg);
+
+		CHECK_INT(find(&page, 1, "one")->bytes, kinds[i].bytes[0]);
+		CHECK_INT(find(&page, 1, "two")->bytes, kinds[i].bytes[1]);
+		CHECK_CONTAINS(find(&page, 1, "one")->title, kinds[i].text);
+		CHECK_CONTAINS(svg, kinds[i].described);
+	}
+}
+
+/* What was not counted cannot be drawn. */
+static void nothing_was_counted(void)
+{
+	static const enum report_flame_of kinds[] = {REPORT_FLAME_PEAK,
+						     REPORT_FLAME_TRAFFIC};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_report(&f);
+	for (size_t i = 0; i < 2; i++) {
+		char *svg = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&svg, &len);
+		struct error *err;
+
+		REQUIRE(out);
+		f.report->options.flame_of = kinds[i];
+		err = flame_render(f.report, &(struct flame_options){0}, out);
+		REQUIRE(!fclose(out));
+		REQUIRE(err);
+		CHECK_CONTAINS(err->message, i ? "(--traffic)" : "(--peak)");
+		error_destroy(err);
+		free(svg);
+	}
+}
+
 static void hostile_names_stay_text(void)
 {
 	static const struct {
@@ -536,6 +651,9 @@ int main(void)
 	RUN(inverted_and_reverse);
 	RUN(mappings_are_apart);
 	RUN(processes_are_apart);
+	RUN(names_are_short);
+	RUN(drawn_is_what_was_asked_for);
+	RUN(nothing_was_counted);
 	RUN(hostile_names_stay_text);
 	RUN(hostile_sizes);
 	RUN(nothing_to_draw);
