@@ -14,6 +14,7 @@
 #include "render/table/renderers.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/cpu_queue.h"
 #include "util/file_limit.h"
 #include "util/open_helper.h"
 
@@ -79,6 +80,8 @@ static struct error *report_until_end(struct session *s)
 			cause = REPORT_COUNT;
 		session_say_verdicts(s);
 		err = session_report(s, cause);
+		if (!err && cause == REPORT_DURATION && !o->quiet)
+			session_say_late_end(s);
 		if (err || report_cause_is_final(cause))
 			return err;
 		/* Return free memory to the kernel: malloc keeps everything that the
@@ -108,8 +111,12 @@ static struct error *trace(struct session *s)
 	if (!o->quiet) {
 		forked_say(&s->children, stderr);
 		session_say_own_heaps(s);
+		session_say_slow_start(s->begun_ns);
 		session_say_tracing(s);
 	}
+	if (o->duration_ns)
+		s->end =
+			(struct on_time){clock_now_ns() + o->duration_ns, cpu_queue_ns()};
 	err = waiter_start(&s->waiter, s->tracees.epoll_fd, o->interval_ns,
 			   o->duration_ns);
 	if (o->command)
@@ -208,7 +215,8 @@ struct error *session_run(const struct options *options, int *status)
 	struct error *err;
 
 	*status = SESSION_FAILED;
-	phases_begin(&s.phases, "processes", clock_now_ns());
+	s.begun_ns = clock_now_ns();
+	phases_begin(&s.phases, "processes", s.begun_ns);
 	progress_init(&s.progress, options->quiet);
 	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
 				&s.setup);

@@ -36,7 +36,12 @@ struct session {
 	struct progress progress;
 	bool prints_final_only; /* of the reports, the last one */
 	bool has_said_stripped; /* stripped_note_say() printed its line */
+	uint64_t begun_ns;      /* CLOCK_MONOTONIC */
 	struct phases phases;   /* of the start */
+	struct on_time {
+		uint64_t due_ns;   /* CLOCK_MONOTONIC; 0: no time was given */
+		uint64_t queue_ns; /* cpu_queue_ns() when the waiting began */
+	} end;                     /* of --duration */
 	struct compiler_pool compilers;
 	struct event_spec event;    /* of --event; text is NULL without the option */
 	struct kernel_trace kernel; /* of --kernel */
@@ -93,6 +98,11 @@ void session_say_plan(struct session *s);
 void session_say_tracing(const struct session *s);
 /* Programs that keep objects in a heap of their own. */
 void session_say_own_heaps(const struct session *s);
+/* The start has taken long, if that is because processors are busy. `begun_ns`: when it
+ * began, CLOCK_MONOTONIC. */
+void session_say_slow_start(uint64_t begun_ns);
+/* The run ends later than --duration says, for the same reason. */
+void session_say_late_end(const struct session *s);
 /* How many stacks were walked, and how. */
 void session_say_walks(const struct session *s);
 /* Functions whose result sites turned out to be wrong. */

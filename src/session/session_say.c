@@ -7,6 +7,8 @@
 #include "tracees/runtimes.h"
 #include "process/named.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/cpu_queue.h"
 #include "util/open_helper.h"
 #include "util/path.h"
 #include "util/escape.h"
@@ -123,6 +125,39 @@ static void say_code(const struct session *s)
 	if (place)
 		fprintf(stderr, "memtrace: compiled code is %s%s\n",
 			path ? "kept in " : "not kept: ", place);
+}
+
+/* Nobody minds less, ns. */
+#define LATE_NS  UINT64_C(1000000000)
+#define START_NS UINT64_C(2000000000)
+
+/* Was memtrace late by `late_ns` mostly because it waited for a processor? */
+static bool is_crowded(uint64_t late_ns, uint64_t queue_ns)
+{
+	return cpu_queue_ns() - queue_ns >= late_ns / 2;
+}
+
+void session_say_slow_start(uint64_t begun_ns)
+{
+	uint64_t took_ns = clock_now_ns() - begun_ns;
+
+	if (took_ns >= START_NS && is_crowded(took_ns, 0))
+		fprintf(stderr,
+			"memtrace: the start took %.1f s, because other programs keep "
+			"the processors busy\n",
+			(double)took_ns / 1e9);
+}
+
+void session_say_late_end(const struct session *s)
+{
+	uint64_t now_ns = clock_now_ns(), due_ns = s->end.due_ns;
+
+	if (due_ns && now_ns >= due_ns + LATE_NS &&
+	    is_crowded(now_ns - due_ns, s->end.queue_ns))
+		fprintf(stderr,
+			"memtrace: the run ends %.1f s later than --duration says, "
+			"because other programs keep the processors busy\n",
+			(double)(now_ns - due_ns) / 1e9);
 }
 
 void session_say_tracing(const struct session *s)

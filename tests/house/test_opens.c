@@ -78,6 +78,7 @@ static const struct opener {
 	{"process/target_file.c", 2, "what the user names"},
 	{"unwind/image_store.c", 4, "/"},
 	{"unwind/same_text.c", 1, "/proc/PID"},
+	{"util/cpu_queue.c", 1, "/proc/thread-self"},
 	{"util/file_limit.c", 1, "/"},
 	{"util/open_helper.c", 12, "for util/regular_file.c and confined/broker.c"},
 	{"util/open_helper.h", 2, "its functions themselves"},

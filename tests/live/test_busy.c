@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * With hundreds of runnable threads for each processor memtrace gets little time. It then
+ * keeps its deadlines, or says that it did not and why.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+#define TIMEOUT_S  120
+#define HOGS       250
+#define DURATION_S 2
+
+/* Deadline that is kept, s: what memtrace does not mention. */
+#define LATE_S 1.5
+
+/* Everything that is started from here on runs on one processor; the test itself, too. */
+static void share_one_processor(cpu_set_t *before)
+{
+	cpu_set_t one;
+
+	REQUIRE(!sched_getaffinity(0, sizeof(*before), before));
+	CPU_ZERO(&one);
+	CPU_SET((unsigned)sched_getcpu(), &one);
+	REQUIRE(!sched_setaffinity(0, sizeof(one), &one));
+}
+
+static void start_hogs(pid_t hogs[])
+{
+	for (int i = 0; i < HOGS; i++) {
+		hogs[i] = fork();
+		REQUIRE(hogs[i] >= 0);
+		if (hogs[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			__asm__ volatile("");
+	}
+}
+
+static void end_hogs(const pid_t hogs[])
+{
+	for (int i = 0; i < HOGS; i++)
+		kill(hogs[i], SIGKILL);
+	for (int i = 0; i < HOGS; i++)
+		waitpid(hogs[i], NULL, 0);
+}
+
+/* The time from the first line to the end of memtrace, s. The test runs on any processor,
+ * and sees the end at once. */
+static double run_among_hogs(const struct live_process *oracle, bool *said)
+{
+	struct live_process *memtrace;
+	char options[64];
+	pid_t hogs[HOGS];
+	cpu_set_t before;
+	double begun_s, took_s;
+
+	snprintf(options, sizeof(options), "--duration %d --format json", DURATION_S);
+	share_one_processor(&before);
+	memtrace = memtrace_start_plain(live_pid(oracle), options);
+	REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	begun_s = live_now_s();
+	start_hogs(hogs);
+	REQUIRE(!sched_setaffinity(0, sizeof(before), &before));
+	/* The report may not fit into the pipe. */
+	free(live_read_line(memtrace, TIMEOUT_S));
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	took_s = live_now_s() - begun_s;
+	*said = strstr(live_stderr(memtrace), "later than --duration says, because");
+	end_hogs(hogs);
+	live_destroy(memtrace);
+	return took_s;
+}
+
+static void says_that_it_is_late(void)
+{
+	struct live_process *oracle = oracle_start();
+	bool said;
+	double took_s;
+
+	oracle_do(oracle, "run keep 1000 1");
+	took_s = run_among_hogs(oracle, &said);
+	printf("ended after %.1f s, expected %d s%s\n", took_s, DURATION_S,
+	       said ? ", and said so" : "");
+	CHECK(took_s >= DURATION_S - 0.1);
+	CHECK(said || took_s < DURATION_S + LATE_S);
+	live_destroy(oracle);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(says_that_it_is_late);
+	return check_done();
+}
