@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/cfg_step.h"
 #include "util/cleanup.h"
 
 #define NO_MEMORY "out of memory"
-#define STACK     "the stack pointer moves in an unknown way"
 
 /* Bound on readings. After each, fewer callees are assumed not to return. */
 #define READINGS_MAX 16
@@ -255,41 +255,6 @@ static const char *push(struct reading *r, uint64_t address, int32_t sp, int32_t
 	return vec_push(&r->todo, (struct visit){address, sp, bp}) ? NULL : NO_MEMORY;
 }
 
-/* The positions of rsp and rbp after the instruction. */
-static const char *step(const struct visit *v, const struct insn *insn, int32_t *sp,
-			int32_t *bp)
-{
-	int64_t delta = (int64_t)v->sp_delta - insn->sp_change;
-
-	*bp = v->bp_delta;
-	if (insn->moves_sp)
-		return STACK;
-	if (insn->sp_from_bp) {
-		if (v->bp_delta == CFG_NO_BP)
-			return STACK;
-		delta = (int64_t)v->bp_delta - insn->displacement;
-		if (insn->is_leave) {
-			delta -= 8;
-			*bp = CFG_NO_BP;
-		}
-	} else if (insn->writes & 1u << INSN_RBP) {
-		*bp = CFG_NO_BP;
-		if (insn->kind == INSN_COPY && insn->from == INSN_RSP)
-			*bp = v->sp_delta;
-		else if (insn->memory == INSN_MEMORY_ADDRESS && insn->base == INSN_RSP &&
-			 !insn->is_indexed)
-			*bp = v->sp_delta - insn->displacement;
-	} else if (insn->kind == INSN_OPAQUE) {
-		/* rep movs etc.: compilers do not emit opaque instructions that change
-		 * rbp. */
-		*bp = v->bp_delta;
-	}
-	if (delta < 0 || delta > INT16_MAX)
-		return STACK;
-	*sp = (int32_t)delta;
-	return NULL;
-}
-
 /* Follow a jump to `address`: within the function, to a split-off part (the frame still
  * exists there), or out of the function. */
 static const char *follow(struct reading *r, struct cfg_insn *at, uint64_t address,
@@ -316,14 +281,32 @@ static const char *follow(struct reading *r, struct cfg_insn *at, uint64_t addre
 	return push(r, address, sp, bp);
 }
 
+static const char *read_jump(struct reading *r, struct cfg_insn *at, int32_t sp,
+			     int32_t bp)
+{
+	uint64_t to = at->address + (uint64_t)at->insn.target;
+	struct target *target;
+	bool leaves;
+	const char *why = follow(r, at, to, sp, bp, &leaves);
+
+	if (!leaves)
+		return why;
+	at->exit = CFG_LEAVES;
+	target = target_of(r, at->address, &at->insn);
+	if (!target)
+		return NO_MEMORY;
+	at->callee = target->callee;
+	return why;
+}
+
 static const char *read_insn(struct reading *r, const struct visit *v,
 			     struct range *range, struct cfg_insn *at)
 {
 	struct insn *insn = &at->insn;
-	uint64_t behind = at->address + insn->length, to;
+	uint64_t behind = at->address + insn->length;
 	struct target *target = NULL;
 	int32_t sp = v->sp_delta, bp = v->bp_delta;
-	const char *why = step(v, insn, &sp, &bp);
+	const char *why = cfg_step(v->sp_delta, v->bp_delta, insn, &sp, &bp);
 	bool leaves;
 
 	if (why)
@@ -339,7 +322,7 @@ static const char *read_insn(struct reading *r, const struct visit *v,
 	switch (insn->kind) {
 	case INSN_RET:
 		at->exit = CFG_RETURNS;
-		return v->sp_delta ? STACK : NULL;
+		return v->sp_delta ? CFG_STACK_UNKNOWN : NULL;
 	case INSN_JMP_INDIRECT:
 		if (v->sp_delta)
 			return "a jump is indirect";
@@ -355,16 +338,7 @@ static const char *read_insn(struct reading *r, const struct visit *v,
 		}
 		return push(r, behind, sp, bp);
 	case INSN_JMP:
-		to = at->address + (uint64_t)insn->target;
-		why = follow(r, at, to, sp, bp, &leaves);
-		if (leaves) {
-			at->exit = CFG_LEAVES;
-			target = target_of(r, at->address, insn);
-			if (!target)
-				return NO_MEMORY;
-			at->callee = target->callee;
-		}
-		return why;
+		return read_jump(r, at, sp, bp);
 	case INSN_JCC:
 	case INSN_LOOP:
 		why = follow(r, at, at->address + (uint64_t)insn->target, sp, bp,
@@ -399,7 +373,7 @@ static const char *visit(struct reading *r, const struct visit *v)
 		struct cfg_insn *old = &r->cfg->insns.data[range->index[at] - 1];
 
 		if (old->sp_delta != v->sp_delta && !r->is_first)
-			return STACK;
+			return CFG_STACK_UNKNOWN;
 		return NULL;
 	}
 	decode_at(range, v->address, &fresh.insn);
@@ -520,57 +494,6 @@ static const char *link_all(struct reading *r)
 	return why;
 }
 
-static bool is_exit(const struct cfg_insn *at)
-{
-	return at->exit == CFG_RETURNS || at->exit == CFG_LEAVES;
-}
-
-static void find_returns(struct cfg *cfg)
-{
-	bool changed = true;
-
-	while (changed) {
-		changed = false;
-		for (size_t i = cfg->insns.len; i-- > 0;) {
-			struct cfg_insn *at = &cfg->insns.data[i];
-			bool returns = is_exit(at);
-
-			for (uint8_t n = 0; n < at->next_count; n++)
-				returns |= cfg->insns.data[at->next[n]].returns;
-			changed |= returns != at->returns;
-			at->returns = returns;
-		}
-	}
-}
-
-/* Check that the position of rbp is the same on all paths to an instruction. */
-static const char *find_bp(struct cfg *cfg)
-{
-	bool changed = true;
-
-	while (changed) {
-		changed = false;
-		vec_foreach (at, &cfg->insns) {
-			struct visit v = {at->address, at->sp_delta, at->bp_delta};
-			int32_t sp, bp;
-
-			if (at->is_pseudo || at->exit != CFG_GOES_ON)
-				continue;
-			if (step(&v, &at->insn, &sp, &bp))
-				return STACK;
-			for (uint8_t n = 0; n < at->next_count; n++) {
-				struct cfg_insn *to = &cfg->insns.data[at->next[n]];
-
-				if (to->bp_delta == CFG_NO_BP || to->bp_delta == bp)
-					continue;
-				to->bp_delta = CFG_NO_BP;
-				changed = true;
-			}
-		}
-	}
-	return NULL;
-}
-
 static const char *find_first_range(struct reading *r, uint64_t address, uint64_t size)
 {
 	uint64_t start = address, end = address + size;
@@ -609,9 +532,9 @@ const char *cfg_read(const struct cfg_source *source, uint64_t address, uint64_t
 	sort(&r);
 	why = link_all(&r);
 	if (!why)
-		why = find_bp(ret);
+		why = cfg_find_bp(ret);
 	if (!why)
-		find_returns(ret);
+		cfg_find_returns(ret);
 	return why;
 }
 

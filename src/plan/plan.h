@@ -197,6 +197,10 @@ struct error *plan_build_event(const struct event_spec *event, const struct proc
 	__attribute__((warn_unused_result));
 void plan_destroy(struct plan *plan);
 
+/* Does it probe a function that allocates blocks, or one that frees them? */
+bool plan_records(const struct plan *plan);
+bool plan_frees(const struct plan *plan);
+
 /* The number of sites of all objects; for an event, of its places. */
 size_t plan_site_count(const struct plan *plan);
 

@@ -441,49 +441,6 @@ static void read_unit(struct returns *r, struct return_unit *unit)
 	unit->is_read = true;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct return_site *x = a, *y = b;
-
-	return (x->address > y->address) - (x->address < y->address);
-}
-
-static bool is_same(const struct return_site *a, const struct return_site *b)
-{
-	bool same = a->sp_delta == b->sp_delta && a->bp_words == b->bp_words &&
-		    a->has_condition == b->has_condition && a->condition == b->condition;
-
-	for (size_t n = 0; n < 2; n++)
-		same = same && a->value[n].kind == b->value[n].kind &&
-		       a->value[n].reg == b->value[n].reg &&
-		       a->value[n].offset == b->value[n].offset;
-	return same;
-}
-
-/* Sort the sites and remove duplicates: functions with common code have the same sites
- * there. */
-static const char *merge(struct return_sites *sites)
-{
-	size_t kept = 0;
-
-	if (sites->list.len)
-		qsort(sites->list.data, sites->list.len, sizeof(*sites->list.data),
-		      by_address);
-	vec_foreach (site, &sites->list) {
-		struct return_site *last = kept ? &sites->list.data[kept - 1] : NULL;
-
-		if (!last || last->address != site->address) {
-			sites->list.data[kept++] = *site;
-			continue;
-		}
-		if (!is_same(last, site))
-			return "a site is of two functions";
-		last->is_shared = true;
-	}
-	sites->list.len = kept;
-	return NULL;
-}
-
 /* Add the unit's exits, each once: functions may have code in common. */
 static const char *add_exits(const struct return_unit *unit, bool is_first,
 			     struct return_sites *ret)
@@ -543,7 +500,7 @@ static const char *collect(struct returns *r, uint32_t first, struct return_site
 	}
 	vec_deinit(&todo);
 	if (!why)
-		why = merge(ret);
+		why = return_sites_merge(ret);
 	if (!why && ret->list.len > RETURN_SITES_MAX)
 		why = "it has too many sites";
 	if (!why && !ret->list.len && !is_left)
@@ -576,27 +533,4 @@ void returns_deinit(struct returns *returns)
 	vec_foreach (unit, &returns->units)
 		unit_destroy(*unit);
 	vec_deinit(&returns->units);
-}
-
-void return_sites_deinit(struct return_sites *sites)
-{
-	vec_deinit(&sites->list);
-	vec_deinit(&sites->entries);
-	vec_deinit(&sites->exits);
-	*sites = (struct return_sites){0};
-}
-
-bool return_sites_copy(const struct return_sites *sites, struct return_sites *ret)
-{
-	struct return_sites copy = {.is_fused = sites->is_fused,
-				    .is_complete = sites->is_complete,
-				    .has_more_exits = sites->has_more_exits};
-	bool ok = vec_copy(&sites->list, &copy.list) &&
-		  vec_copy(&sites->entries, &copy.entries) &&
-		  vec_copy(&sites->exits, &copy.exits);
-
-	if (!ok)
-		return_sites_deinit(&copy);
-	*ret = copy;
-	return ok;
 }

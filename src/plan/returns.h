@@ -140,6 +140,10 @@ struct returns_request {
 
 #define RETURN_NO_SIZE VALUE_COUNT
 
+/* Sort the sites and remove duplicates: functions with common code have the same sites
+ * there. Returns NULL, or why that is impossible: a static string. */
+const char *return_sites_merge(struct return_sites *sites);
+
 /*
  * Find the sites of a function. Returns NULL, or a static string: why it has none. With
  * `asked`, sites that see whole calls are preferred (return_sites.is_fused). Call
