@@ -31,6 +31,7 @@ static const struct fragment {
 	unsigned kinds; /* set of enum run_kind */
 	unsigned needs; /* set of enum run_need */
 } fragments[] = {
+	{"abi_sites.h", RUN_ALL, 0},
 	{"abi.h", RUN_ALL, 0},
 	{"abi_walk.h", RUN_ALL, 0},
 	{"peak_record.h", RUN_ALL, 0},
@@ -46,13 +47,13 @@ static const struct fragment {
 	{"traffic.c", RUN_ALL, 0},
 	{"live.c", RUN_BLOCKS, NEEDS_ATOMICS},
 	{"live_hash.c", RUN_BLOCKS, NEEDS_NO_ATOMICS},
-	{"window.c", RUN_ALL, 0},
-	{"repeat.c", RUN_ALL, 0},
-	{"deep.c", RUN_ALL, 0},
-	{"unwind_table.c", RUN_ALL, 0},
-	{"unwind.c", RUN_ALL, 0},
-	{"moves.c", RUN_ALL, NEEDS_RULES},
-	{"miss.c", RUN_ALL, NEEDS_RULES},
+	{"unwind/window.c", RUN_ALL, 0},
+	{"unwind/repeat.c", RUN_ALL, 0},
+	{"unwind/deep.c", RUN_ALL, 0},
+	{"unwind/unwind_table.c", RUN_ALL, 0},
+	{"unwind/unwind.c", RUN_ALL, 0},
+	{"unwind/moves.c", RUN_ALL, NEEDS_RULES},
+	{"unwind/miss.c", RUN_ALL, NEEDS_RULES},
 	{"stack_record.c", RUN_ALL, 0},
 	{"stack_table.c", RUN_ALL, NEEDS_ATOMICS},
 	{"stack_hash.c", RUN_ALL, NEEDS_NO_ATOMICS},

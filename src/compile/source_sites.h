@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meanings of probe sites: what a probe at a site does, as a number that the probes
- * decode (ABI_SITE of probes/abi.h). */
+ * decode (ABI_SITE of probes/abi_sites.h). */
 #ifndef COMPILE_SOURCE_SITES_H
 #define COMPILE_SOURCE_SITES_H
 

@@ -204,6 +204,53 @@ static void start_compilers(struct session *s)
 /* Least number of descriptors for one process, its symbols, and BPF maps and links. */
 #define LEAST_FILES 128
 
+/* How and where to report. */
+static struct error *open_outputs(struct session *s)
+{
+	const struct options *options = s->options;
+	bool to_terminal = !options->output && isatty(STDOUT_FILENO);
+	struct error *err;
+
+	progress_init(&s->progress, options->quiet);
+	err = report_setup_init(options, to_terminal, &s->setup);
+	s->renderer = renderer_find(s->setup.format);
+	s->prints_final_only = options->final_only_on_terminal && to_terminal;
+	s->progress.waiter = &s->waiter;
+	s->setup.options.progress = (struct report_progress){progress_show, &s->progress};
+	if (!err)
+		err = output_open(options->dry_run ? NULL : options->output,
+				  options->force, NULL, &s->output);
+	return err;
+}
+
+/* Start the helpers that open files and read ELF files, and the command, unless `err` is
+ * set. Returns `err` or an error of its own. */
+static struct error *start_processes(struct session *s, struct error *err, int *status)
+{
+	const struct options *options = s->options;
+
+	/* A command inherits the original limits, so raise them only after it has
+	 * started. */
+	if (!options->command)
+		file_limit_raise();
+	/* With --kernel no ELF file of a target is read. */
+	if (!err && !options->kernel)
+		err = open_helper_start(&(const struct open_helper_options){
+			shed_for_opener, session_say_hung});
+	if (!err && !options->kernel)
+		err = elf_reader_create(reading_warn, progress_stopping_ns, &s->progress,
+					&s->elf_reader);
+	if (!err && options->command) {
+		err = spawn_start(options->program, options->command, s->elf_reader,
+				  &s->spawn);
+		if (err)
+			*status = start_status(options, err);
+	}
+	if (options->command)
+		file_limit_raise();
+	return err;
+}
+
 struct error *session_run(const struct options *options, int *status)
 {
 	_cleanup_(session_deinit) struct session s = {
@@ -217,17 +264,7 @@ struct error *session_run(const struct options *options, int *status)
 	*status = SESSION_FAILED;
 	s.begun_ns = clock_now_ns();
 	phases_begin(&s.phases, "processes", s.begun_ns);
-	progress_init(&s.progress, options->quiet);
-	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
-				&s.setup);
-	s.renderer = renderer_find(s.setup.format);
-	s.prints_final_only = options->final_only_on_terminal && !options->output &&
-			      isatty(STDOUT_FILENO);
-	s.progress.waiter = &s.waiter;
-	s.setup.options.progress = (struct report_progress){progress_show, &s.progress};
-	if (!err)
-		err = output_open(options->dry_run ? NULL : options->output,
-				  options->force, NULL, &s.output);
+	err = open_outputs(&s);
 	if (err)
 		return err;
 	if (!options->dry_run)
@@ -235,25 +272,7 @@ struct error *session_run(const struct options *options, int *status)
 	s.outputs.said = s.progress.out;
 	if (!err)
 		err = file_limit_check(LEAST_FILES);
-	/* A command inherits the original limits, so raise them only after it has
-	 * started. */
-	if (!options->command)
-		file_limit_raise();
-	/* With --kernel no ELF file of a target is read. */
-	if (!err && !options->kernel)
-		err = open_helper_start(&(const struct open_helper_options){
-			shed_for_opener, session_say_hung});
-	if (!err && !options->kernel)
-		err = elf_reader_create(reading_warn, progress_stopping_ns, &s.progress,
-					&s.elf_reader);
-	if (!err && options->command) {
-		err = spawn_start(options->program, options->command, s.elf_reader,
-				  &s.spawn);
-		if (err)
-			*status = start_status(options, err);
-	}
-	if (options->command)
-		file_limit_raise();
+	err = start_processes(&s, err, status);
 	if (!err)
 		err = shed(&s);
 	if (!err)

@@ -152,16 +152,9 @@ static void open_cache(struct tracer *t)
 #define DEFAULT_STACKS         (256 * 1024)
 #define DEFAULT_STACKS_BY_HASH (64 * 1024)
 
-struct error *tracer_create(const struct tracer_options *options,
-			    const struct plan *const plans[], size_t count,
-			    struct tracer **ret)
+/* So that tracer_destroy() may be called. */
+static void init(struct tracer *t, const struct tracer_options *options)
 {
-	_cleanup_(tracer_destroyp) struct tracer *t = calloc(1, sizeof(*t));
-	struct meanings meanings = {0};
-	struct error *err;
-
-	if (!t)
-		return error_no_memory();
 	for (size_t i = 0; i < RAW_TRACEPOINTS; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
 	t->event_counts = t->claims = t->cache.dir = -1;
@@ -171,20 +164,22 @@ struct error *tracer_create(const struct tracer_options *options,
 	t->maps.fence = &t->fence;
 	t->options = *options;
 	t->attachment.others = options->others;
-	/* Errors are returned and printed in one place, not by libbpf. */
-	libbpf_set_print(NULL);
-	open_cache(t);
-	tick_clock_begin(&t->ticks);
-	progress(t, "compiling the probes");
+}
+
+/* Find out what the kernel has, and where it allocates if that is to be traced. */
+static struct error *look_at_kernel(struct tracer *t)
+{
+	const struct tracer_options *options = &t->options;
+	struct error *err = file_limit_has_room(FEATURE_FILES);
+
 	/* If a test cannot open a descriptor, a feature would seem to be missing. */
-	err = file_limit_has_room(FEATURE_FILES);
 	if (err)
 		return err;
 	phases_begin(options->phases, "kernel features", clock_now_ns());
 	kernel_features_detect(&t->features);
 	t->by_hash = options->tables == TABLES_HASHES || !t->features.atomics;
 	t->options.peak &= t->options.traffic && !t->by_hash;
-	if (!t->options.max_stacks)
+	if (!options->max_stacks)
 		t->options.max_stacks =
 			t->by_hash ? DEFAULT_STACKS_BY_HASH : DEFAULT_STACKS;
 	err = tracer_check_kernel(t);
@@ -195,19 +190,14 @@ struct error *tracer_create(const struct tracer_options *options,
 					 &t->kernel_points);
 	if (!err && options->kernel)
 		err = tracer_number_kernel(t);
-	if (!err)
-		err = collect_meanings(t, plans, count, &meanings);
-	t->compiled = tracer_wanted_programs(t, plans, count);
-	/* Otherwise the verifier takes seconds to reject on_return (LLVM 14). */
-	t->thorough = !tracer_uses_may_goto(t, tracer_preferred_ops(t)) &&
-		      options->traffic && options->sample_bytes &&
-		      t->compiled & 1u << SOURCE_ON_RETURN;
-	if (!err)
-		err = tracer_compile(t, &meanings);
-	vec_deinit(&meanings.list);
-	phases_begin(options->phases, "tables", clock_now_ns());
-	if (!err)
-		err = open_maps(t);
+	return err;
+}
+
+/* Open the tables that this run has, and start what fills or reads them. */
+static struct error *open_tables(struct tracer *t)
+{
+	struct error *err = open_maps(t);
+
 	if (!err && tracer_has_checks(t))
 		err = tracer_open_checks(t);
 	if (!err && t->options.told)
@@ -224,6 +214,39 @@ struct error *tracer_create(const struct tracer_options *options,
 		err = tracer_open_traffic(t);
 	if (!err && t->options.traffic && (t->handler || t->options.peak))
 		err = tracer_open_late(t);
+	return err;
+}
+
+struct error *tracer_create(const struct tracer_options *options,
+			    const struct plan *const plans[], size_t count,
+			    struct tracer **ret)
+{
+	_cleanup_(tracer_destroyp) struct tracer *t = calloc(1, sizeof(*t));
+	struct meanings meanings = {0};
+	struct error *err;
+
+	if (!t)
+		return error_no_memory();
+	init(t, options);
+	/* Errors are returned and printed in one place, not by libbpf. */
+	libbpf_set_print(NULL);
+	open_cache(t);
+	tick_clock_begin(&t->ticks);
+	progress(t, "compiling the probes");
+	err = look_at_kernel(t);
+	if (!err)
+		err = collect_meanings(t, plans, count, &meanings);
+	t->compiled = tracer_wanted_programs(t, plans, count);
+	/* Otherwise the verifier takes seconds to reject on_return (LLVM 14). */
+	t->thorough = !tracer_uses_may_goto(t, tracer_preferred_ops(t)) &&
+		      options->traffic && options->sample_bytes &&
+		      t->compiled & 1u << SOURCE_ON_RETURN;
+	if (!err)
+		err = tracer_compile(t, &meanings);
+	vec_deinit(&meanings.list);
+	phases_begin(options->phases, "tables", clock_now_ns());
+	if (!err)
+		err = open_tables(t);
 	if (!err)
 		err = options->kernel ? tracer_attach_kernel(t)
 				      : tracer_attach_tracepoints(t);

@@ -339,7 +339,7 @@ bool tracer_is_attached(const struct tracer *t, const struct attached_site *site
 
 /* Attach probes that report when the process loads or unloads libraries, or moves code.
  * Without them such changes are noticed by the number of executable pages
- * (probes/unwind.c). */
+ * (probes/unwind/unwind.c). */
 void tracer_watch_code(struct tracer *t, int pid);
 
 /* The process has no probes any more. */

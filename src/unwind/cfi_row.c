@@ -141,6 +141,46 @@ static enum outcome recall(struct machine *m)
 	return GO_ON;
 }
 
+/* Run an instruction that says where one register is saved, if it is one. */
+static enum outcome run_register(struct machine *m, uint8_t code, struct cursor *c)
+{
+	uint64_t reg = cursor_uleb(c);
+
+	switch (code) {
+	case DW_CFA_undefined:
+		set_offset(m, reg, CFI_UNDEFINED, 0);
+		return GO_ON;
+	case DW_CFA_same_value:
+		set_offset(m, reg, CFI_SAME, 0);
+		return GO_ON;
+	case DW_CFA_register:
+		set_register(m, reg, cursor_uleb(c));
+		return GO_ON;
+	case DW_CFA_offset_extended:
+		set_offset(m, reg, CFI_OFFSET, factored(m, cursor_uleb(c)));
+		return GO_ON;
+	case DW_CFA_offset_extended_sf:
+		set_offset(m, reg, CFI_OFFSET, factored(m, cursor_sleb(c)));
+		return GO_ON;
+	case DW_CFA_GNU_negative_offset_extended:
+		set_offset(m, reg, CFI_OFFSET, factored(m, -cursor_uleb(c)));
+		return GO_ON;
+	case DW_CFA_val_offset:
+		set_offset(m, reg, CFI_VAL_OFFSET, factored(m, cursor_uleb(c)));
+		return GO_ON;
+	case DW_CFA_val_offset_sf:
+		set_offset(m, reg, CFI_VAL_OFFSET, factored(m, cursor_sleb(c)));
+		return GO_ON;
+	case DW_CFA_expression:
+		set(m, reg, read_expression(c, CFI_EXPRESSION));
+		return GO_ON;
+	case DW_CFA_val_expression:
+		set(m, reg, read_expression(c, CFI_VAL_EXPRESSION));
+		return GO_ON;
+	}
+	return MALFORMED;
+}
+
 /* Run an instruction with an opcode of its own (DWARF 5 section 7.24). */
 static enum outcome run_extended(struct machine *m, uint8_t code, struct cursor *c)
 {
@@ -183,43 +223,9 @@ static enum outcome run_extended(struct machine *m, uint8_t code, struct cursor 
 		return GO_ON;
 	case DW_CFA_restore_extended:
 		return restore(m, cursor_uleb(c));
+	default:
+		return run_register(m, code, c);
 	}
-
-	/* The other instructions say where one register is saved. */
-	reg = cursor_uleb(c);
-	switch (code) {
-	case DW_CFA_undefined:
-		set_offset(m, reg, CFI_UNDEFINED, 0);
-		return GO_ON;
-	case DW_CFA_same_value:
-		set_offset(m, reg, CFI_SAME, 0);
-		return GO_ON;
-	case DW_CFA_register:
-		set_register(m, reg, cursor_uleb(c));
-		return GO_ON;
-	case DW_CFA_offset_extended:
-		set_offset(m, reg, CFI_OFFSET, factored(m, cursor_uleb(c)));
-		return GO_ON;
-	case DW_CFA_offset_extended_sf:
-		set_offset(m, reg, CFI_OFFSET, factored(m, cursor_sleb(c)));
-		return GO_ON;
-	case DW_CFA_GNU_negative_offset_extended:
-		set_offset(m, reg, CFI_OFFSET, factored(m, -cursor_uleb(c)));
-		return GO_ON;
-	case DW_CFA_val_offset:
-		set_offset(m, reg, CFI_VAL_OFFSET, factored(m, cursor_uleb(c)));
-		return GO_ON;
-	case DW_CFA_val_offset_sf:
-		set_offset(m, reg, CFI_VAL_OFFSET, factored(m, cursor_sleb(c)));
-		return GO_ON;
-	case DW_CFA_expression:
-		set(m, reg, read_expression(c, CFI_EXPRESSION));
-		return GO_ON;
-	case DW_CFA_val_expression:
-		set(m, reg, read_expression(c, CFI_VAL_EXPRESSION));
-		return GO_ON;
-	}
-	return MALFORMED;
 }
 
 static bool run(struct machine *m, const uint8_t *program, size_t size)

@@ -338,33 +338,13 @@ static struct error *start_thread(struct miss_handler *l)
 	return NULL;
 }
 
-struct error *miss_handler_create(const struct miss_maps *maps, struct miss_handler **ret)
+/* Map the tables that the handler writes to. */
+static struct error *map_tables(struct miss_handler *l)
 {
-	_cleanup_(miss_handler_destroyp) struct miss_handler *l = calloc(1, sizeof(*l));
+	const struct miss_maps *maps = &l->maps;
 	void *rules, *index = NULL, *moves;
 	struct error *err;
 
-	if (!l)
-		return error_no_memory();
-	l->maps = *maps;
-	l->stop_fd = l->wake_fd = -1;
-	l->allowance = (struct cpu_allowance){.percent = maps->cpu_percent,
-					      .burst_ns = share_ns(l, WINDOW_S)};
-	l->walker.maps = &l->maps;
-	l->walker.rules = &l->rules;
-	l->walker.tables = &l->tables;
-	l->walker.processes = &l->processes;
-	l->walker.counts = &l->counts;
-	l->walker.max_depth = maps->sizes->stack_depth;
-	if (maps->counts_hits)
-		l->hits = calloc((size_t)maps->sizes->max_stacks + 1, sizeof(*l->hits));
-	if (maps->counts_hits && !l->hits)
-		return error_no_memory();
-	pthread_mutex_init(&l->lock, NULL);
-	pthread_mutex_init(&l->alias_lock, NULL);
-	err = stack_pages_init(&l->pages, maps->sizes->cpu_slots);
-	if (err)
-		return err;
 	err = map_table(maps->rules,
 			(size_t)maps->sizes->rule_buckets *
 				sizeof(struct abi_rule_bucket),
@@ -397,6 +377,37 @@ struct error *miss_handler_create(const struct miss_maps *maps, struct miss_hand
 	if (err)
 		return err;
 	l->moves = moves;
+	return NULL;
+}
+
+struct error *miss_handler_create(const struct miss_maps *maps, struct miss_handler **ret)
+{
+	_cleanup_(miss_handler_destroyp) struct miss_handler *l = calloc(1, sizeof(*l));
+	struct error *err;
+
+	if (!l)
+		return error_no_memory();
+	l->maps = *maps;
+	l->stop_fd = l->wake_fd = -1;
+	l->allowance = (struct cpu_allowance){.percent = maps->cpu_percent,
+					      .burst_ns = share_ns(l, WINDOW_S)};
+	l->walker.maps = &l->maps;
+	l->walker.rules = &l->rules;
+	l->walker.tables = &l->tables;
+	l->walker.processes = &l->processes;
+	l->walker.counts = &l->counts;
+	l->walker.max_depth = maps->sizes->stack_depth;
+	if (maps->counts_hits)
+		l->hits = calloc((size_t)maps->sizes->max_stacks + 1, sizeof(*l->hits));
+	if (maps->counts_hits && !l->hits)
+		return error_no_memory();
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_mutex_init(&l->alias_lock, NULL);
+	err = stack_pages_init(&l->pages, maps->sizes->cpu_slots);
+	if (!err)
+		err = map_tables(l);
+	if (err)
+		return err;
 	err = miss_processes_init(&l->processes, &l->maps, &l->rules, &l->tables,
 				  l->moves);
 	if (!err)

@@ -17,7 +17,7 @@
 #include "unwind/walk.h"
 
 /* Most frames of one copy that are unwound: a deep stack may have more than are stored
- * (probes/deep.c). */
+ * (probes/unwind/deep.c). */
 #define MISS_WALK_FRAMES 1024
 
 struct miss_walker {
