@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bpf/cache.h"
+#include "options/option_choices.h"
 #include "util/units.h"
 
 #define FIELD(member)                                                                    \
@@ -13,66 +14,6 @@
 /* One year: far from the range where sums of nanoseconds overflow. */
 #define TIME_MIN_NS (10 * UNITS_NS_PER_MS)
 #define TIME_MAX_NS (8760 * UNITS_NS_PER_HOUR)
-
-static const char *const view_names[] = {
-	"leaks",     "growth",    "traffic",   "peak",      "allocations", "threads",
-	"histogram", "lifetimes", "processes", "functions", "tree",        NULL};
-static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
-				    [REPORT_SORT_COUNT] = "count",
-				    [REPORT_SORT_TRAFFIC] = "traffic",
-				    [REPORT_SORT_GROWTH] = "growth",
-				    [REPORT_SORT_AGE] = "age",
-				    [REPORT_SORT_PEAK] = "peak",
-				    [REPORT_SORT_AT_PEAK] = "at-peak",
-				    [REPORT_SORT_TEMPORARY] = "temporary",
-				    [REPORT_SORT_CUMULATIVE] = "cumulative",
-				    NULL};
-static const char *const groups[] = {[REPORT_GROUP_PATH] = "path",
-				     [REPORT_GROUP_PROCESS] = "process",
-				     [REPORT_GROUP_FUNCTION] = "function",
-				     [REPORT_GROUP_CALLER] = "caller",
-				     [REPORT_GROUP_MODULE] = "module",
-				     [REPORT_GROUP_SOURCE] = "source",
-				     [REPORT_GROUP_LINE] = "line",
-				     [REPORT_GROUP_ALLOCATOR] = "allocator",
-				     NULL};
-static const char *const flame_ofs[] = {[REPORT_FLAME_LIVE] = "live",
-					[REPORT_FLAME_PEAK] = "peak",
-					[REPORT_FLAME_TRAFFIC] = "traffic",
-					[REPORT_FLAME_COUNT] = "count",
-					NULL};
-static const char *const colors[] = {
-	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
-static const char *const formats[] = {"text", "brief", "json", NULL};
-static const char *const attaches[] = {
-	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
-static const char *const tables[] = {[TABLES_AUTO] = "auto",
-				     [TABLES_ARRAYS] = "arrays",
-				     [TABLES_HASHES] = "hashes",
-				     NULL};
-static const char *const unwinds[] = {[UNWIND_CHOICE_AUTO] = "auto",
-				      [UNWIND_CHOICE_RULES] = "rules",
-				      [UNWIND_CHOICE_FP] = "fp",
-				      NULL};
-static const char *const forms[] = {[REPORT_FORM_AUTO] = "auto",
-				    [REPORT_FORM_FULL] = "full",
-				    [REPORT_FORM_SHORT] = "short",
-				    NULL};
-static const char *const hidden[] = {"default", "none", NULL};
-static const char *const headers[] = {
-	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
-
-static const char *const topics[] = {[HELP_SHORT] = "short",
-				     [HELP_ALL] = "all",
-				     [HELP_EXAMPLES] = "examples",
-				     [HELP_GROUP + GROUP_TARGET] = "target",
-				     [HELP_GROUP + GROUP_REPORTS] = "reports",
-				     [HELP_GROUP + GROUP_FILTER] = "filter",
-				     [HELP_GROUP + GROUP_LIMITS] = "limits",
-				     [HELP_GROUP + GROUP_NAMES] = "names",
-				     [HELP_GROUP + GROUP_OUTPUT] = "output",
-				     [HELP_GROUP + GROUP_ADVANCED] = "advanced",
-				     NULL};
 
 #define PATTERN                                                                          \
 	"a file name, which may contain %p (process), %t (time), %n (number) and %%, "   \
@@ -240,7 +181,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_VIEW] = {
 		"view", .argument = "VIEW", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
-		.kind = KIND_NAME, FIELD(view), .choices = view_names,
+		.kind = KIND_NAME, FIELD(view), .choices = choice_view_names,
 		.expected = "'leaks', 'growth', 'traffic', 'peak', 'allocations', "
 			    "'threads', 'histogram', 'lifetimes', 'processes', "
 			    "'functions' or 'tree'",
@@ -251,7 +192,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_SORT] = {
 		"sort", .argument = "KEY", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
-		.kind = KIND_CHOICE, FIELD(sort), .choices = sorts,
+		.kind = KIND_CHOICE, FIELD(sort), .choices = choice_sorts,
 		.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak', "
 			    "'at-peak', 'temporary' or 'cumulative'",
 		.help = "rank stacks by size (bytes, the default of most views), count "
@@ -263,7 +204,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	[OPTION_GROUP_BY] = {
 		"group-by", .argument = "WHAT", .group = GROUP_REPORTS,
 		.offline = OFFLINE_REPLAY, .kind = KIND_CHOICE, FIELD(group_by),
-		.choices = groups,
+		.choices = choice_groups,
 		.expected = "'path', 'process', 'function', 'caller', 'module', 'source', "
 			    "'line' or 'allocator'",
 		.help = "with several processes: path (the default) makes one row of the same "
@@ -439,7 +380,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_NAMES] = {
 		"names", .argument = "HOW", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
-		.kind = KIND_CHOICE, FIELD(names), .choices = forms,
+		.kind = KIND_CHOICE, FIELD(names), .choices = choice_forms,
 		.expected = "'auto', 'full' or 'short'",
 		.help = "show names with template arguments and parameters (full) or without "
 			"(short), in text reports and flame graphs; auto (the default): short "
@@ -454,7 +395,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_PATHS] = {
 		"paths", .argument = "HOW", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
-		.kind = KIND_CHOICE, FIELD(paths), .choices = forms,
+		.kind = KIND_CHOICE, FIELD(paths), .choices = choice_forms,
 		.expected = "'auto', 'full' or 'short'",
 		.help = "show source files with their directories (full) or by name alone "
 			"(short), in text reports; auto (the default): short on a terminal, "
@@ -463,7 +404,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 
 	[OPTION_HIDE_FRAMES] = {
 		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
-		.kind = KIND_PATH, FIELD(hide_frames), .choices = hidden, .offer = OFFER_FILES,
+		.kind = KIND_PATH, FIELD(hide_frames), .choices = choice_hidden, .offer = OFFER_FILES,
 		.expected = "'default', 'none' or a file of patterns",
 		.help = "leave out of the stacks of text reports how programs and threads "
 			"begin and what stands between a container and the allocator "
@@ -472,7 +413,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 
 	[OPTION_FORMAT] = {
 		"format", .argument = "FORMAT", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
-		.kind = KIND_NAME, FIELD(format), .choices = formats,
+		.kind = KIND_NAME, FIELD(format), .choices = choice_formats,
 		.expected = "'text', 'brief' or 'json'",
 		.help = "brief: what leaks and what is live by cause, and a verdict at the "
 			"end, in the size of the terminal (the default on a terminal unless "
@@ -481,7 +422,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_COLOR] = {
 		"color", .argument = "WHEN", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
-		.kind = KIND_CHOICE, FIELD(color), .choices = colors,
+		.kind = KIND_CHOICE, FIELD(color), .choices = choice_colors,
 		.expected = "'auto', 'always' or 'never'",
 		.help = "colour text reports: auto (the default: on a terminal, unless "
 			"NO_COLOR is set), always or never",
@@ -510,7 +451,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_FLAME_OF] = {
 		"flame-of", .argument = "WHAT", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
-		.kind = KIND_CHOICE, FIELD(flame_of), .choices = flame_ofs,
+		.kind = KIND_CHOICE, FIELD(flame_of), .choices = choice_flame_ofs,
 		.expected = "'live', 'peak', 'traffic' or 'count'",
 		.help = "what is drawn by --flame, --flamegraph and --html: live (bytes, the "
 			"default), peak (bytes when the heap was largest), traffic (bytes allocated) "
@@ -587,7 +528,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_KERNEL_HEADERS] = {
 		"kernel-headers", .argument = "WHERE", .group = GROUP_ADVANCED,
-		.kind = KIND_HEADERS, FIELD(headers_mode), .choices = headers, .offer = OFFER_DIRECTORIES,
+		.kind = KIND_HEADERS, FIELD(headers_mode), .choices = choice_headers, .offer = OFFER_DIRECTORIES,
 		.expected = "'auto', 'embedded' or a directory",
 		.help = "compile the probes against the embedded headers, those in a "
 			"directory, or auto (the default): embedded where they agree "
@@ -607,14 +548,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_ATTACH] = {
 		"attach", .argument = "HOW", .group = GROUP_ADVANCED,
-		.kind = KIND_CHOICE, FIELD(attach), .choices = attaches,
+		.kind = KIND_CHOICE, FIELD(attach), .choices = choice_attaches,
 		.expected = "'auto', 'multi' or 'perf'",
 		.help = "attach by one uprobe_multi link (Linux 6.6), by perf events, or "
 			"auto (the default): the former where the kernel has it",
 	},
 	[OPTION_TABLES] = {
 		"tables", .argument = "KIND", .group = GROUP_ADVANCED,
-		.kind = KIND_CHOICE, FIELD(tables), .choices = tables,
+		.kind = KIND_CHOICE, FIELD(tables), .choices = choice_tables,
 		.expected = "'auto', 'arrays' or 'hashes'",
 		.help = "keep blocks in arrays, which need compare-and-exchange in BPF "
 			"(Linux 5.12), in hashes, which take longer, or auto (the "
@@ -622,7 +563,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_UNWIND] = {
 		"unwind", .argument = "HOW", .group = GROUP_ADVANCED,
-		.kind = KIND_CHOICE, FIELD(unwind), .choices = unwinds,
+		.kind = KIND_CHOICE, FIELD(unwind), .choices = choice_unwinds,
 		.expected = "'auto', 'rules' or 'fp'",
 		.help = "walk stacks by rules, which are made of unwind information "
 			"(.eh_frame) as call sites come up; by frame pointers (fp), which end "
@@ -644,7 +585,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_HELP] = {
 		"help", 'h', .argument = "[TOPIC]", .group = GROUP_ADVANCED, .offline = OFFLINE_ALL,
-		.kind = KIND_HELP, FIELD(help_topic), .choices = topics,
+		.kind = KIND_HELP, FIELD(help_topic), .choices = choice_topics,
 		.expected = "'all', 'examples', 'target', 'reports', 'filter', 'limits', "
 			    "'names', 'output' or 'advanced'",
 		.help = "print the most used options and stop; --help all prints every "

@@ -11,76 +11,6 @@
 #include "trace/tracer_state.h"
 #include "util/cleanup.h"
 
-/* --- allocators ------------------------------------------------------------------- */
-
-static bool same_allocator(const struct snapshot_allocator *a, const struct allocator *b)
-{
-	return !strcmp(a->label, b->label) && !strcmp(a->module, b->module_path);
-}
-
-static unsigned find_allocator(const struct tracer *t, const struct allocator *allocator)
-{
-	unsigned i = 0;
-
-	while (i < t->allocators.len &&
-	       !same_allocator(&t->allocators.data[i], allocator))
-		i++;
-	return i < ABI_MAX_ALLOCATOR_NUMBERS ? i : ABI_MAX_ALLOCATOR_NUMBERS;
-}
-
-static bool number_allocator(struct tracer *t, const struct allocator *allocator)
-{
-	struct snapshot_allocator fresh;
-
-	if (find_allocator(t, allocator) < t->allocators.len ||
-	    t->allocators.len == ABI_MAX_ALLOCATOR_NUMBERS)
-		return true;
-	fresh.label = strdup(allocator->label);
-	fresh.module = strdup(allocator->module_path);
-	if (fresh.label && fresh.module && vec_push(&t->allocators, fresh))
-		return true;
-	free(fresh.label);
-	free(fresh.module);
-	return false;
-}
-
-/* The meanings here have site number 0: programs do not depend on the number. */
-static bool add_meanings(const struct plan_site *site, unsigned allocator, bool inside,
-			 struct meanings *ret)
-{
-	for (size_t i = 0; inside && i < site->body.count; i++)
-		if (!vec_push(&ret->list,
-			      source_body_site(site, &site->body.sites[i], allocator, 0)))
-			return false;
-	vec_foreach (at, &site->returns.list)
-		if (inside &&
-		    !vec_push(&ret->list, source_return_site(site, at, allocator)))
-			return false;
-	vec_foreach (at, &site->returns.entries)
-		if (inside &&
-		    !vec_push(&ret->list, source_entry_site(site, at, allocator, 0)))
-			return false;
-	return vec_push(&ret->list, source_site(site, allocator, 0, false));
-}
-
-struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan,
-				       struct meanings *ret)
-{
-	bool inside = tracer_takes_bodies(&t->options, &t->features);
-
-	vec_foreach (object, &plan->objects) {
-		if (!number_allocator(t, &object->allocator))
-			return error_no_memory();
-
-		unsigned number = find_allocator(t, &object->allocator);
-
-		vec_foreach (site, &object->sites)
-			if (ret && !add_meanings(site, number, inside, ret))
-				return error_no_memory();
-	}
-	return NULL;
-}
-
 /* --- sites ------------------------------------------------------------------------ */
 
 /* The return probe replaces the word at the stack pointer: see plan/site.c, which checks
@@ -384,7 +314,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 				  const struct plan_site *site, struct attached_site id,
 				  struct addition *a)
 {
-	unsigned allocator = find_allocator(t, &object->allocator);
+	unsigned allocator = tracer_allocator_number(t, &object->allocator);
 
 	id.offset = site->entry_offset;
 	id.function = site->offset;
@@ -587,51 +517,6 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 	for (size_t i = 0; i < a.checks.len && !err; i++)
 		err = tracer_add_check(t, &a.checks.data[i]);
 	return err;
-}
-
-/* --- tracepoints ------------------------------------------------------------------ */
-
-static struct error *attach_tracepoint(struct tracer *t, enum raw_tracepoint i,
-				       const char *program, const char *tracepoint)
-{
-	const struct program_kind kind = {BPF_PROG_TYPE_RAW_TRACEPOINT, 0};
-	const char *const names[] = {program};
-	struct error *err =
-		compiler_load(t->compiler, names, 1, kind, &t->raw_programs[i]);
-	union bpf_attr attr;
-
-	if (err) {
-		t->raw_programs[i] = -1;
-		return err;
-	}
-	memset(&attr, 0, sizeof(attr));
-	attr.raw_tracepoint.name = (uint64_t)(uintptr_t)tracepoint;
-	attr.raw_tracepoint.prog_fd = (uint32_t)t->raw_programs[i];
-	t->raw_links[i] = sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
-	if (t->raw_links[i] < 0)
-		return error_errno(ERROR_UNSUPPORTED, -t->raw_links[i],
-				   "cannot attach to the tracepoint %s", tracepoint);
-	return NULL;
-}
-
-struct error *tracer_attach_tracepoints(struct tracer *t)
-{
-	struct error *err =
-		attach_tracepoint(t, RAW_EXEC, "on_exec", "sched_process_exec");
-	bool hears_exec = !err;
-
-	/* On failure an exec is noticed a little later (tracees/tracees_follow.c). */
-	error_destroy(err);
-	/* On failure the probes read the thread id at each event. */
-	if (hears_exec && t->source->keeps_tids) {
-		err = attach_tracepoint(t, RAW_THREAD_END, "on_thread_end",
-					"sched_process_exit");
-		t->control->keeps_tids = !err;
-		error_destroy(err);
-	}
-	if (t->options.scope != SCOPE_FORKS)
-		return NULL;
-	return attach_tracepoint(t, RAW_FORK, "on_fork", "sched_process_fork");
 }
 
 void tracer_detach(struct tracer *t)

@@ -144,6 +144,11 @@ struct tracer {
 
 /* --- tracer_attach.c -------------------------------------------------------------- */
 
+/* The number of an allocator that tracer_number_allocators() has seen;
+ * ABI_MAX_ALLOCATOR_NUMBERS stands for all that have no number of their own. */
+unsigned tracer_allocator_number(const struct tracer *t,
+				 const struct allocator *allocator);
+
 /* Give every allocator of the plan its number, and collect the meanings of its sites in
  * *ret (if not NULL). */
 struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan,

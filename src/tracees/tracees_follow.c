@@ -24,9 +24,6 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 /* Wait at most this long for the probes to see an exec that the kernel reported. */
 #define EXEC_WAIT_MS 100
 
-/* Text for plan_more() when a process has lost its probes. */
-static const char probed_anew[] = "is probed anew in";
-
 /* How long to keep the reported mappings after the main thread of a process has exited:
  * the whole process exits a little later, and memtrace notices that later still. */
 #define TOLD_KEPT_NS UINT64_C(2000000000)
@@ -35,23 +32,6 @@ static const char probed_anew[] = "is probed anew in";
  * exit is done. Act after END_MIN_MS at the earliest. */
 #define END_WAIT_MS 1000
 #define END_MIN_MS  50
-
-/* Trace a process that was added during the run. If all slots are in use, it has to
- * wait. */
-static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
-{
-	struct error *err = tracees_trace(ts, t);
-
-	if (!err || err->code == ERROR_NO_MEMORY)
-		return err;
-	if (!ts->said_no_room)
-		tracees_note(
-			ts, t,
-			"is not traced for now: too many processes are traced at once");
-	ts->said_no_room = true;
-	error_destroy(err);
-	return NULL;
-}
 
 /* Copy the parent's files and ranges to a new child. Until the child executes another
  * program, its address space is a copy of the parent's, with the parent's probes. */
@@ -90,217 +70,7 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 		err = system_wide_ranges(ts, t);
 	if (!err)
 		err = tracees_add(ts, t);
-	return err ? err : trace_if_room(ts, t);
-}
-
-/* The number of USDT probes of the file that are not traced. */
-static size_t count_untold(const struct plan_object *object)
-{
-	size_t n = object->allocator.places_left_out;
-
-	vec_foreach (skipped, &object->skipped)
-		n += skipped->function->effect >= EFFECT_ALLOC_USDT &&
-		     skipped->why == PLAN_SKIP_REFUSED;
-	return n;
-}
-
-/* The probes ended with the main thread: let the next plan cover all files again. */
-static void plan_anew(struct tracees *ts, struct tracee *t)
-{
-	tracees_note(ts, t,
-		     "lost its main thread and with it its probes, which memtrace has "
-		     "set again: some allocations and frees were missed");
-	proc_maps_deinit(&t->planned);
-}
-
-/* If the main thread has exited, the kernel does not add probes to newly mapped files by
- * itself, so let the tracer do what it can. */
-static struct error *hold_probes(struct tracees *ts, const struct tracee *t,
-				 enum tracer_probes *ret)
-{
-	*ret = TRACER_PROBES_STAY;
-	return live_thread_has_lost_first(t->pid)
-		       ? tracer_lost_first(ts->tracer, t->pid, ret)
-		       : NULL;
-}
-
-/* Print that the process has loaded a file that is not traced. Once for a process,
- * because it may load any number of files. */
-static void say_untraced(struct tracees *ts, struct tracee *t, const struct error *err)
-{
-	_cleanup_(freep) char *why = escape_dup(err->message);
-	const char *what = ts->plan_options.event
-				   ? "has loaded a file whose events are not counted"
-			   : err->code == ERROR_IO
-				   ? "may have loaded an allocator that is not traced"
-				   : "has loaded an allocator that cannot be traced";
-
-	if (!t->said_untraced)
-		tracees_note(ts, t, "%s: %s", what, why ? why : "out of memory");
-	t->said_untraced = true;
-}
-
-/* Print which functions are traced from now on, and which are not. */
-static void say_loaded(struct tracees *ts, struct tracee *t, const struct plan *plan,
-		       const char *what)
-{
-	vec_foreach (object, &plan->objects) {
-		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
-
-		if (!tracees_may_list(ts, t))
-			continue;
-		tracees_note(ts, t, "%s %s: %zu functions are traced from now on", what,
-			     path ? path : "?", object->sites.len);
-		if (count_untold(object))
-			tracees_note(ts, t,
-				     "has %zu static probes in %s that cannot be traced "
-				     "(--dry-run says why)",
-				     count_untold(object), path ? path : "?");
-	}
-	/* Reports count these functions too, so it is enough to print some. */
-	if (!ts->options->quiet &&
-	    (ts->options->verbose || ts->warned_untraced < LISTED_MAX)) {
-		plan_warn_untraced(plan, stderr);
-		ts->warned_untraced += plan_untraced(plan, NULL, NULL);
-	}
-}
-
-/* Plan and attach probes for allocators in files that were mapped since the last plan.
- * `what` begins the message about such a file ("has loaded"). */
-static struct error *plan_more(struct tracees *ts, struct tracee *t, const char *what)
-{
-	_cleanup_(plan_destroyp) struct plan *plan = NULL;
-	bool has_unread = ts->untraced.why_unread;
-	size_t refused = 0;
-	enum tracer_probes probes;
-	struct error *err = hold_probes(ts, t, &probes);
-
-	if (!err && probes == TRACER_PROBES_ENDED) {
-		plan_anew(ts, t);
-		what = probed_anew;
-	}
-	ts->may_release = true;
-	t->maps_failed = false;
-	if (!err)
-		err = tracee_plan(t, &ts->plan_options, &plan);
-	if (err)
-		goto out;
-	t->has_loaded = true;
-	err = tracer_attach(ts->tracer, plan, t->pid, &refused);
-	if (!err)
-		err = tracees_note_files(ts, t, plan);
-	if (!err)
-		err = trace_if_room(ts, t);
-	if (err)
-		goto out;
-	say_loaded(ts, t, plan, what);
-	if (refused)
-		tracees_note(
-			ts, t,
-			"%zu of %zu functions cannot be traced: start memtrace again",
-			refused, plan_site_count(plan));
-out:
-	if (!err || err->code == ERROR_NO_MEMORY)
-		return err;
-	tracees_note_descriptors(ts, err);
-	if (plan)
-		ts->untraced.count += plan->objects.len;
-	/* Nothing to report if the files contain no allocator or are gone again.
-	 * tracees_say_unread() reports the first file that cannot be read. */
-	if (t->maps_failed)
-		tracees_note_unread_maps(ts, t, err);
-	else if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE &&
-		 has_unread == !!ts->untraced.why_unread)
-		say_untraced(ts, t, err);
-	error_destroy(err);
-	return NULL;
-}
-
-/* Note that the process executed another program at `when_ns` or later. */
-static void executes(struct tracee *t, uint64_t when_ns)
-{
-	t->executed_ns = when_ns;
-	t->noticed_ns = clock_now_ns();
-}
-
-/* Is this process traced, or will it be once its parent is on the list? */
-static bool is_followed(const struct tracees *ts, int pid)
-{
-	vec_foreach (fresh, &ts->news)
-		if (fresh->pid == pid)
-			return true;
-	return tracees_find(ts, pid);
-}
-
-static bool on_event(void *arg, const struct watch_event *event)
-{
-	struct tracees *ts = arg;
-	struct tracee *t = tracees_find(ts, event->pid);
-	bool concerns = t;
-
-	if (ts->told)
-		watched_codes_hear(ts->told, event);
-	switch (event->kind) {
-	case WATCH_FORK:
-		/* If memory is out, find_new() finds the process after its first traced
-		 * call. */
-		concerns = ts->scope == SCOPE_FORKS && is_followed(ts, event->parent);
-		if (concerns)
-			(void)!vec_push(&ts->news,
-					((struct fresh){event->pid, event->parent}));
-		break;
-	case WATCH_EXEC:
-		if (t)
-			executes(t, event->time_ns);
-		break;
-	case WATCH_MAP:
-		if (!event->inode)
-			break;
-		if (t)
-			t->maps_changed = t->wants_plan = true;
-		concerns |= system_wide_uses(ts, event);
-		if (!t && concerns && !proc_is_our_child(event->pid))
-			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
-		break;
-	case WATCH_EXIT:
-		/* Only the main thread has exited; the pidfd reports the exit of the last
-		 * thread. */
-		if (t && ts->scope == SCOPE_PROCESSES && !t->is_refused)
-			t->first_ended_ns = clock_now_ns();
-		break;
-	case WATCH_LOST:
-		ts->has_lost_events = true;
-		vec_foreach (each, &ts->list) {
-			(*each)->maps_changed = (*each)->wants_plan = true;
-			(*each)->check_image = true;
-			if (ts->scope == SCOPE_PROCESSES && !(*each)->exited &&
-			    !(*each)->is_refused && !(*each)->first_ended_ns &&
-			    live_thread_has_lost_first((*each)->pid))
-				(*each)->first_ended_ns = clock_now_ns();
-		}
-		break;
-	}
-	return concerns;
-}
-
-/* Print once that code of processes that have exited may have no names. */
-static void say_lost_events(struct tracees *ts)
-{
-	if (!ts->has_lost_events || ts->said_lost_events || ts->options->quiet)
-		return;
-	ts->said_lost_events = true;
-	fputs("memtrace: processes start faster than memtrace can follow, and reports of "
-	      "the "
-	      "kernel about them were lost: code of processes that have exited since may "
-	      "have no names\n",
-	      stderr);
-}
-
-void tracees_read_events(struct tracees *ts)
-{
-	if (ts->watch)
-		watch_read(ts->watch, on_event, ts);
-	ts->has_lost_events = false;
+	return err ? err : tracees_trace_if_room(ts, t);
 }
 
 /* The process has exited: keep what the kernel reported about its code. */
@@ -311,10 +81,10 @@ static void note_told(struct tracees *ts, struct tracee *t)
 	if (!ts->told)
 		return;
 	/* The process may have started and exited since the last read. */
-	watch_read(ts->watch, on_event, ts);
+	watch_read(ts->watch, tracees_on_event, ts);
 	code = watched_codes_get(ts->told, t->pid);
 	if (!code)
-		say_lost_events(ts);
+		tracees_say_lost_events(ts);
 
 	/* Or the pid belongs to another process by now. */
 	if (code && t->is_traced &&
@@ -412,7 +182,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	tracees_wait_for(ts, t->proc->pidfd);
 	err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 	if (!err)
-		err = trace_if_room(ts, t);
+		err = tracees_trace_if_room(ts, t);
 	/* The probes ended with the old main thread, because another thread executed the
 	 * program. */
 	if (!err && tracer_probes_ended(ts->tracer, t->pid))
@@ -423,7 +193,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	 * programs map. */
 	if (!err)
 		tracees_drop_unsafe(ts, t);
-	return err ? err : plan_more(ts, t, "has loaded");
+	return err ? err : tracees_plan_more(ts, t, "has loaded");
 }
 
 /*
@@ -461,14 +231,14 @@ static struct error *follow_first(struct tracees *ts, struct tracee *t)
 	}
 	if (err || probes != TRACER_PROBES_ENDED)
 		return err;
-	plan_anew(ts, t);
-	return plan_more(ts, t, probed_anew);
+	tracees_plan_anew(ts, t);
+	return tracees_plan_more(ts, t, TRACEES_PROBED_ANEW);
 }
 
 /* Without kernel events, assume that anything may have happened. */
 static void suspect_everything(struct tracees *ts)
 {
-	on_event(ts, &(const struct watch_event){.kind = WATCH_LOST});
+	tracees_on_event(ts, &(const struct watch_event){.kind = WATCH_LOST});
 }
 
 static void look_at_image(struct tracee *t)
@@ -478,7 +248,7 @@ static void look_at_image(struct tracee *t)
 	if (image == t->image)
 		t->image_ns = now_ns;
 	else if (image)
-		executes(t, t->image_ns);
+		tracee_executes(t, t->image_ns);
 }
 
 /*
@@ -577,7 +347,7 @@ static struct error *follow(struct tracees *ts, struct tracee **at, bool is_time
 	if (has_executed(ts, t))
 		return follow_exec(ts, at);
 	if (!t->is_traced)
-		err = trace_if_room(ts, t);
+		err = tracees_trace_if_room(ts, t);
 	if (!err)
 		err = tracees_note_family(ts, t);
 	if (!err && t->first_ended_ns)
@@ -585,11 +355,13 @@ static struct error *follow(struct tracees *ts, struct tracee **at, bool is_time
 	if (err)
 		return err;
 	if (is_time && tracees_drop_unsafe(ts, t))
-		return ts->plan_options.event ? NULL : plan_more(ts, t, probed_anew);
+		return ts->plan_options.event
+			       ? NULL
+			       : tracees_plan_more(ts, t, TRACEES_PROBED_ANEW);
 	if (!t->wants_plan || ts->scope == SCOPE_ALL)
 		return NULL;
 	t->wants_plan = false;
-	return plan_more(ts, t, "has loaded");
+	return tracees_plan_more(ts, t, "has loaded");
 }
 
 /* With --kernel only the exit and the memory use of the process matter. */
@@ -623,7 +395,7 @@ struct error *tracees_look(struct tracees *ts)
 		goto out;
 	}
 	if (ts->watch)
-		watch_read(ts->watch, on_event, ts);
+		watch_read(ts->watch, tracees_on_event, ts);
 	else if (is_time)
 		suspect_everything(ts);
 	may_have_exited = tracees_may_have_exited(ts);

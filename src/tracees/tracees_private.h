@@ -146,4 +146,29 @@ struct error *tracees_pass_over(struct tracees *tracees, struct error *err)
 void tracees_note_unread_maps(struct tracees *tracees, struct tracee *tracee,
 			      const struct error *err);
 
+/* Trace a process that was added during the run. If all slots are in use, it has to
+ * wait. */
+struct error *tracees_trace_if_room(struct tracees *ts, struct tracee *t)
+	__attribute__((warn_unused_result));
+
+/* Text for tracees_plan_more() when a process has lost its probes. */
+#define TRACEES_PROBED_ANEW "is probed anew in"
+
+/* Plan and attach probes for allocators in files that were mapped since the last plan.
+ * `what` begins the message about such a file ("has loaded"). */
+struct error *tracees_plan_more(struct tracees *ts, struct tracee *t, const char *what)
+	__attribute__((warn_unused_result));
+
+/* The probes ended with the main thread: let the next plan cover all files again. */
+void tracees_plan_anew(struct tracees *ts, struct tracee *t);
+
+/* Take note of an event. For watch_read(); `arg` is the struct tracees. */
+bool tracees_on_event(void *arg, const struct watch_event *event);
+
+/* Note that the process executed another program at `when_ns` or later. */
+void tracee_executes(struct tracee *t, uint64_t when_ns);
+
+/* Print once that code of processes that have exited may have no names. */
+void tracees_say_lost_events(struct tracees *ts);
+
 #endif

@@ -24,21 +24,8 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/fd_message.h"
+#include "util/open_child.h"
 
-/* include/uapi/linux/openat2.h, Linux 5.12 */
-#ifndef RESOLVE_CACHED
-#define RESOLVE_CACHED 0x20
-#endif
-
-/* include/uapi/linux/magic.h, newer than some headers that we build with */
-#define FUSE_NUMBER 0x65735546
-#define CEPH_NUMBER 0x00c36400
-#define CIFS_NUMBER 0xff534d42
-#define SMB2_NUMBER 0xfe534d42
-
-/* Concurrent calls. Each file system that does not answer occupies one of them, and
- * each of our threads makes one call at a time. */
-#define LANES    7
 #define HUNG_MAX 4
 
 /* Time to wait for the first file system that does not answer. Each further one gets
@@ -46,41 +33,6 @@
 #define PATIENCE_NS UINT64_C(4000000000)
 #define HURRY_NS    UINT64_C(300000000)
 #define LOOK_MS     50
-
-/* If anything in the system is renamed while the kernel follows "..", it fails with
- * EAGAIN (openat2(2)). */
-#define TRIES_MAX 16
-
-/* Bounds on reading a file on a network ahead, so that the kernel caches it. */
-#define WARM_MAX_BYTES ((size_t)64 << 20)
-#define WARM_MAX_NS    UINT64_C(1000000000)
-#define WARM_BYTES     ((size_t)256 << 10)
-
-/* The child's lanes are the descriptors from this one on. */
-#define FIRST_LANE 3
-
-/* Stack of each thread of the child; it holds a request and a reply. */
-#define STACK_BYTES ((size_t)256 << 10)
-
-enum kind {
-	KIND_FIND,
-	KIND_REOPEN,
-	KIND_SYSTEM,
-	KIND_READLINK,
-};
-
-struct request {
-	uint32_t kind;
-	uint32_t has_fd;
-	uint64_t flags, resolve;
-	char path[PATH_MAX];
-};
-
-struct reply {
-	int64_t result; /* a length or 0, or a negative errno value */
-	uint64_t system;
-	char text[PATH_MAX];
-};
 
 struct lane {
 	int socket;
@@ -94,7 +46,7 @@ struct open_helper {
 	pid_t pid;
 	dev_t proc; /* file system of our /proc */
 	pthread_mutex_t lock;
-	struct lane lanes[LANES];
+	struct lane lanes[OPEN_LANES];
 	unsigned hung;
 	bool in_hurry;     /* accessed atomically */
 	bool is_dead;      /* the child has exited; accessed atomically */
@@ -104,178 +56,13 @@ struct open_helper {
 /* One per process, like the table of descriptors. */
 static struct open_helper *helper;
 
-/* --- the calls ---------------------------------------------------------------------- */
-
-static int find(int root_fd, const char *path, uint64_t flags, uint64_t resolve)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = resolve,
-	};
-	int place = -1;
-
-	for (int i = 0; i < TRIES_MAX; i++) {
-		place = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-		if (place >= 0 || errno != EAGAIN || resolve & RESOLVE_CACHED)
-			break;
-	}
-	return place;
-}
-
-static int reopen(int place, int flags)
-{
-	char link[32];
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
-}
-
-static uint64_t system_of(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) ? 0 : (uint32_t)fs.f_type;
-}
-
-/* --- the child ---------------------------------------------------------------------- */
-
-static bool has_server(int fd)
-{
-	static const uint64_t systems[] = {
-		FUSE_NUMBER, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC,
-		CIFS_NUMBER, SMB2_NUMBER,     CEPH_NUMBER,
-		V9FS_MAGIC,  AFS_SUPER_MAGIC, CODA_SUPER_MAGIC,
-	};
-	uint64_t system = system_of(fd);
-
-	for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++)
-		if (system == systems[i])
-			return true;
-	return false;
-}
-
-/* Read the beginning of the file, as long as this is fast. */
-static void warm(int fd)
-{
-	uint64_t begin_ns = clock_now_ns();
-	_cleanup_(freep) char *bytes = malloc(WARM_BYTES);
-
-	for (size_t at = 0; bytes && at < WARM_MAX_BYTES; at += WARM_BYTES) {
-		if (pread(fd, bytes, WARM_BYTES, (off_t)at) < (ssize_t)WARM_BYTES ||
-		    clock_now_ns() - begin_ns > WARM_MAX_NS)
-			return;
-	}
-}
-
-/* Returns a descriptor to send, or -1. */
-static int answer(const struct request *request, int fd, struct reply *reply)
-{
-	ssize_t size = 0;
-	int result = -1;
-
-	*reply = (struct reply){.result = 0};
-	switch (request->kind) {
-	case KIND_FIND:
-		result = find(request->has_fd ? fd : AT_FDCWD, request->path,
-			      request->flags, request->resolve);
-		break;
-	case KIND_REOPEN:
-		result = reopen(fd, (int)request->flags);
-		if (result >= 0 && !request->flags && has_server(result))
-			warm(result);
-		break;
-	case KIND_SYSTEM:
-		reply->system = system_of(fd);
-		return -1;
-	default:
-		size = readlinkat(fd, "", reply->text, sizeof(reply->text));
-		reply->result = size < 0 ? -errno : size;
-		return -1;
-	}
-	if (result < 0)
-		reply->result = -errno;
-	return result;
-}
-
-/* One thread for each lane: if one waits for a file system the others go on. */
-static void *serve(void *arg)
-{
-	int lane = (int)(intptr_t)arg;
-	struct request request;
-	struct reply reply;
-
-	for (;;) {
-		int fd = -1;
-		size_t fd_count;
-		ssize_t n = fd_message_receive(lane, &request, sizeof(request), &fd, 1,
-					       &fd_count);
-
-		if (n < 0 && errno == EMFILE) {
-			reply = (struct reply){.result = -EMFILE};
-			fd_message_send(lane, &reply, sizeof(reply), NULL, 0);
-			continue;
-		}
-		if (n <= 0)
-			_exit(0); /* the parent has exited or closed the lane */
-		request.path[sizeof(request.path) - 1] = '\0';
-
-		_cleanup_(closep) int given = fd;
-		_cleanup_(closep) int result = answer(&request, given, &reply);
-
-		if (fd_message_send(lane, &reply, sizeof(reply), &result, result >= 0))
-			_exit(0);
-	}
-	return NULL;
-}
-
-/* Close all descriptors except the lanes, which are moved to FIRST_LANE and above. */
-static void keep_only(const int lanes[LANES])
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), high[LANES];
-
-	for (int i = 0; i < LANES; i++)
-		high[i] = fcntl(lanes[i], F_DUPFD_CLOEXEC, FIRST_LANE + LANES);
-	for (int fd = 0; fd < FIRST_LANE; fd++)
-		dup2(null, fd);
-	for (int i = 0; i < LANES; i++)
-		dup2(high[i], FIRST_LANE + i);
-	syscall(SYS_close_range, FIRST_LANE + LANES, ~0U, 0);
-}
-
-_Noreturn static void run_child(const struct open_helper_options *options,
-				const int lanes[LANES], int parent)
-{
-	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1};
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1); /* the parent has exited already */
-	prctl(PR_SET_NAME, "memtrace-open");
-	/* Ctrl-C signals the whole process group; the parent decides when the child
-	 * exits. */
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	keep_only(lanes);
-	if (options->shed)
-		options->shed();
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	for (intptr_t i = 1; i < LANES; i++)
-		if (pthread_create(&thread, &attributes, serve, (void *)(FIRST_LANE + i)))
-			_exit(1);
-	serve((void *)(intptr_t)FIRST_LANE);
-	_exit(0);
-}
-
 /* --- start and end ------------------------------------------------------------------ */
 
 static void helper_destroy(struct open_helper *h)
 {
 	if (!h)
 		return;
-	for (size_t i = 0; i < LANES; i++)
+	for (size_t i = 0; i < OPEN_LANES; i++)
 		closep(&h->lanes[i].socket);
 	pthread_mutex_destroy(&h->lock);
 	free(h);
@@ -283,9 +70,9 @@ static void helper_destroy(struct open_helper *h)
 
 DEFINE_CLEANUP(struct open_helper *, helper_destroy);
 
-static struct error *make_lanes(struct open_helper *h, int theirs[LANES])
+static struct error *make_lanes(struct open_helper *h, int theirs[OPEN_LANES])
 {
-	for (size_t i = 0; i < LANES; i++) {
+	for (size_t i = 0; i < OPEN_LANES; i++) {
 		int pair[2];
 
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -299,7 +86,7 @@ static struct error *make_lanes(struct open_helper *h, int theirs[LANES])
 struct error *open_helper_start(const struct open_helper_options *options)
 {
 	_cleanup_(helper_destroyp) struct open_helper *h = calloc(1, sizeof(*h));
-	int theirs[LANES], parent = getpid();
+	int theirs[OPEN_LANES], parent = getpid();
 	struct error *err;
 	struct stat st;
 
@@ -308,17 +95,17 @@ struct error *open_helper_start(const struct open_helper_options *options)
 	h->proc = stat("/proc", &st) ? 0 : st.st_dev;
 	h->options = *options;
 	pthread_mutex_init(&h->lock, NULL);
-	for (size_t i = 0; i < LANES; i++)
+	for (size_t i = 0; i < OPEN_LANES; i++)
 		h->lanes[i].socket = theirs[i] = -1;
 	err = make_lanes(h, theirs);
 	if (!err) {
 		h->pid = fork();
 		if (!h->pid)
-			run_child(options, theirs, parent);
+			open_child_run(options, theirs, parent);
 		if (h->pid < 0)
 			err = error_errno(ERROR_IO, errno, "cannot fork");
 	}
-	for (size_t i = 0; i < LANES; i++)
+	for (size_t i = 0; i < OPEN_LANES; i++)
 		closep(&theirs[i]);
 	if (!err)
 		helper = take(h);
@@ -369,7 +156,7 @@ static void lose_child(struct open_helper *h)
 
 /* Read an answer. False with errno set: there will be no answer. */
 static bool read_reply(struct open_helper *h, const struct lane *lane,
-		       struct reply *reply, int *ret_fd)
+		       struct open_reply *reply, int *ret_fd)
 {
 	size_t fd_count;
 	ssize_t n = fd_message_receive(lane->socket, reply, sizeof(*reply), ret_fd, 1,
@@ -390,9 +177,9 @@ static bool is_readable(const struct lane *lane, int timeout_ms)
 }
 
 /* Read late answers, which free their lanes. */
-static void free_lanes(struct open_helper *h, struct reply *late)
+static void free_lanes(struct open_helper *h, struct open_reply *late)
 {
-	for (size_t i = 0; i < LANES; i++) {
+	for (size_t i = 0; i < OPEN_LANES; i++) {
 		struct lane *lane = &h->lanes[i];
 		int fd = -1;
 
@@ -407,8 +194,8 @@ static void free_lanes(struct open_helper *h, struct reply *late)
 
 /* Take a lane for a call to this file system, or NULL. *ret_ns is the time to wait for
  * the answer. */
-static struct lane *take_lane(struct open_helper *h, dev_t system, struct reply *late,
-			      uint64_t *ret_ns)
+static struct lane *take_lane(struct open_helper *h, dev_t system,
+			      struct open_reply *late, uint64_t *ret_ns)
 {
 	struct lane *lane = NULL;
 
@@ -416,7 +203,7 @@ static struct lane *take_lane(struct open_helper *h, dev_t system, struct reply 
 	if (h->hung)
 		free_lanes(h, late);
 	*ret_ns = PATIENCE_NS >> h->hung;
-	for (size_t i = 0; i < LANES; i++) {
+	for (size_t i = 0; i < OPEN_LANES; i++) {
 		struct lane *at = &h->lanes[i];
 
 		if (at->is_hung && (at->system == system || h->hung == HUNG_MAX)) {
@@ -467,8 +254,9 @@ static void give_up(struct open_helper *h, const char *path, struct lane *lane,
 
 /* Send a request to the child, with `fd` (-1: none), and wait. `path` is for the
  * warning. False with errno set: no answer. */
-static bool ask(struct open_helper *h, const struct request *request, size_t size, int fd,
-		dev_t system, const char *path, struct reply *reply, int *ret_fd)
+static bool ask(struct open_helper *h, const struct open_request *request, size_t size,
+		int fd, dev_t system, const char *path, struct open_reply *reply,
+		int *ret_fd)
 {
 	uint64_t wait_ns;
 	struct lane *lane = take_lane(h, system, reply, &wait_ns);
@@ -544,7 +332,7 @@ static dev_t system_by_path(int root_fd, const char *path, uint64_t resolve)
 
 	while (known && *known) {
 		_cleanup_(closep) int place =
-			find(root_fd, known, 0, resolve | RESOLVE_CACHED);
+			open_call_find(root_fd, known, 0, resolve | RESOLVE_CACHED);
 		char *slash = strrchr(known, '/');
 
 		if (place >= 0)
@@ -578,32 +366,32 @@ static const char *name_of(int fd, char ret[PATH_MAX])
 }
 
 /* Send a request about a descriptor. */
-static bool ask_about(uint32_t kind, int fd, uint64_t flags, struct reply *reply,
+static bool ask_about(uint32_t kind, int fd, uint64_t flags, struct open_reply *reply,
 		      int *ret_fd)
 {
-	const struct request request = {.kind = kind, .has_fd = 1, .flags = flags};
+	const struct open_request request = {.kind = kind, .has_fd = 1, .flags = flags};
 	char name[PATH_MAX];
 
-	return ask(helper, &request, offsetof(struct request, path) + 1, fd,
+	return ask(helper, &request, offsetof(struct open_request, path) + 1, fd,
 		   system_by_stat(fd), name_of(fd, name), reply, ret_fd);
 }
 
 int open_helper_find(int root_fd, const char *path, uint64_t flags, uint64_t resolve)
 {
-	struct request request = {
-		.kind = KIND_FIND,
+	struct open_request request = {
+		.kind = OPEN_FIND,
 		.has_fd = root_fd != AT_FDCWD,
 		.flags = flags,
 		.resolve = resolve,
 	};
 	size_t length = strlen(path);
-	struct reply reply;
+	struct open_reply reply;
 	int place;
 
 	if (!has_child())
-		return find(root_fd, path, flags, resolve);
+		return open_call_find(root_fd, path, flags, resolve);
 	/* EINVAL: kernels before Linux 5.12 do not know RESOLVE_CACHED. */
-	place = find(root_fd, path, flags, resolve | RESOLVE_CACHED);
+	place = open_call_find(root_fd, path, flags, resolve | RESOLVE_CACHED);
 	if (place >= 0 || (errno != EAGAIN && errno != EINVAL))
 		return place;
 	if (length >= sizeof(request.path)) {
@@ -611,10 +399,10 @@ int open_helper_find(int root_fd, const char *path, uint64_t flags, uint64_t res
 		return -1;
 	}
 	memcpy(request.path, path, length + 1);
-	if (!ask(helper, &request, offsetof(struct request, path) + length + 1,
+	if (!ask(helper, &request, offsetof(struct open_request, path) + length + 1,
 		 request.has_fd ? root_fd : -1, system_by_path(root_fd, path, resolve),
 		 path, &reply, &place))
-		return has_child() ? -1 : find(root_fd, path, flags, resolve);
+		return has_child() ? -1 : open_call_find(root_fd, path, flags, resolve);
 	if (place < 0)
 		errno = (int)-reply.result;
 	return place;
@@ -622,13 +410,13 @@ int open_helper_find(int root_fd, const char *path, uint64_t flags, uint64_t res
 
 int open_helper_reopen(int place, int flags)
 {
-	struct reply reply;
+	struct open_reply reply;
 	int fd;
 
 	if (!has_child() || is_local(place))
-		return reopen(place, flags);
-	if (!ask_about(KIND_REOPEN, place, (uint64_t)flags, &reply, &fd))
-		return has_child() ? -1 : reopen(place, flags);
+		return open_call_reopen(place, flags);
+	if (!ask_about(OPEN_REOPEN, place, (uint64_t)flags, &reply, &fd))
+		return has_child() ? -1 : open_call_reopen(place, flags);
 	if (fd < 0)
 		errno = (int)-reply.result;
 	return fd;
@@ -636,24 +424,24 @@ int open_helper_reopen(int place, int flags)
 
 uint64_t open_helper_system(int fd)
 {
-	struct reply reply;
+	struct open_reply reply;
 	int none;
 
 	if (!has_child() || is_local(fd))
-		return system_of(fd);
-	if (!ask_about(KIND_SYSTEM, fd, 0, &reply, &none))
-		return has_child() ? 0 : system_of(fd);
+		return open_call_system(fd);
+	if (!ask_about(OPEN_SYSTEM, fd, 0, &reply, &none))
+		return has_child() ? 0 : open_call_system(fd);
 	return reply.system;
 }
 
 ssize_t open_helper_readlink(int place, char *ret, size_t size)
 {
-	struct reply reply;
+	struct open_reply reply;
 	int none;
 
 	if (!has_child() || is_local(place))
 		return readlinkat(place, "", ret, size);
-	if (!ask_about(KIND_READLINK, place, 0, &reply, &none))
+	if (!ask_about(OPEN_READLINK, place, 0, &reply, &none))
 		return has_child() ? -1 : readlinkat(place, "", ret, size);
 	if (reply.result < 0) {
 		errno = (int)-reply.result;
