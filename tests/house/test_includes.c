@@ -197,9 +197,102 @@ static void every_folder_is_a_room(void)
 	CHECK(find_room("render/views"));
 }
 
+/* --- the drawing of the rooms in docs/architecture.md ------------------------------ */
+
+#define GROUP_MAX 8
+
+/* Rooms on one side of an arrow. */
+struct group {
+	const struct room *rooms[GROUP_MAX];
+	size_t count;
+};
+
+/* Arrows of the drawing, by the index of a room and of its `below`. */
+static bool is_drawn[ROOM_COUNT][MAX_BELOW];
+
+static void draw_arrow(const struct room *from, const struct room *to)
+{
+	check_state.checks++;
+	for (size_t i = 0; i < MAX_BELOW && from->below[i]; i++) {
+		if (!strcmp(from->below[i], to->name)) {
+			is_drawn[from - rooms][i] = true;
+			return;
+		}
+	}
+	CHECK_FAIL(
+		"docs/architecture.md has an arrow from %s to %s, which is no rule here",
+		from->name, to->name);
+}
+
+/* Read "name" or "{ name, name }". Returns what follows; NULL: no rooms are there. */
+static const char *read_group(const char *at, struct group *ret)
+{
+	bool has_brace;
+	char name[64];
+
+	ret->count = 0;
+	at += strspn(at, " ");
+	has_brace = *at == '{';
+	at += has_brace;
+	do {
+		size_t len;
+
+		at += strspn(at, " ,");
+		len = strspn(at, "abcdefghijklmnopqrstuvwxyz_/");
+		if (!len || len >= sizeof(name) || ret->count == GROUP_MAX)
+			return NULL;
+		snprintf(name, sizeof(name), "%.*s", (int)len, at);
+		ret->rooms[ret->count] = find_room(name);
+		if (!ret->rooms[ret->count++]) {
+			CHECK_FAIL("docs/architecture.md draws %s, which is no folder",
+				   name);
+			return NULL;
+		}
+		at += len;
+	} while (has_brace && *at == ',');
+	return at + strspn(at, " }");
+}
+
+/* A line has chains of groups: "a -> b -> { c, d }     e -> f". */
+static void read_drawing(const char *line)
+{
+	struct group from, to;
+	const char *at = read_group(line, &from);
+
+	while (at && *at && *at != '\n') {
+		bool is_arrow = !strncmp(at, "->", 2);
+
+		at = read_group(at + (is_arrow ? 2 : 0), &to);
+		for (size_t i = 0; at && is_arrow && i < from.count; i++)
+			for (size_t k = 0; k < to.count; k++)
+				draw_arrow(from.rooms[i], to.rooms[k]);
+		from = to;
+	}
+	CHECK(at != NULL);
+}
+
+static void the_drawing_shows_the_rules(void)
+{
+	FILE *f = fopen(SOURCE_DIR "/docs/architecture.md", "re");
+	char line[1024];
+
+	REQUIRE(f);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "    ", 4) && strstr(line, "->"))
+			read_drawing(line);
+	fclose(f);
+	for (size_t i = 0; i < ROOM_COUNT; i++)
+		for (size_t k = 0; k < MAX_BELOW && rooms[i].below[k]; k++)
+			if (!is_drawn[i][k])
+				CHECK_FAIL(
+					"docs/architecture.md has no arrow from %s to %s",
+					rooms[i].name, rooms[i].below[k]);
+}
+
 int main(void)
 {
 	RUN(includes_run_one_way);
 	RUN(every_folder_is_a_room);
+	RUN(the_drawing_shows_the_rules);
 	return check_done();
 }

@@ -108,7 +108,8 @@ static size_t find_last(const uint16_t numbers[], size_t count, uint64_t value)
 	return last;
 }
 
-/* Like table_rule_of() in probes/unwind/unwind_table.c. UNWIND_NONE: no rule, or no table. */
+/* Like table_rule_of() in probes/unwind/unwind_table.c. UNWIND_NONE: no rule, or no
+ * table. */
 static uint64_t look_up(const struct room *r, uint64_t address)
 {
 	uint64_t key = ABI_UNWIND_KEY(NUMBER, address, 0);
