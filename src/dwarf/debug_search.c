@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <zlib.h>
+
 #include "util/cleanup.h"
-#include "util/crc32.h"
 #include "util/regular_file.h"
 #include "util/strbuf.h"
 
@@ -44,7 +45,7 @@ static bool has_checksum(const struct debug_elf *image, uint32_t want)
 	/* Stop at the initial size: the file may grow while it is read. */
 	while ((uint64_t)at < image->size_bytes &&
 	       (n = pread(image->fd, bytes, sizeof(bytes), at)) > 0) {
-		crc = crc32_update(crc, bytes, (size_t)n);
+		crc = (uint32_t)crc32(crc, bytes, (uInt)n);
 		at += n;
 	}
 	return crc == want;

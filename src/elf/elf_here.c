@@ -4,8 +4,9 @@
 #include <gelf.h>
 #include <string.h>
 
+#include <zlib.h>
+
 #include "util/cleanup.h"
-#include "util/crc32.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
@@ -104,7 +105,7 @@ static uint32_t checksum(struct elf_file *file)
 	size_t n;
 
 	while ((n = elf_file_read_at(file, at, bytes, sizeof(bytes)))) {
-		crc = crc32_update(crc, bytes, n);
+		crc = (uint32_t)crc32(crc, bytes, (uInt)n);
 		at += n;
 	}
 	return crc;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash SHA-256 (FIPS 180-4) of short texts. */
+/* The hash SHA-256 (FIPS 180-4) of short texts. None of the libraries that memtrace links
+ * has it, and AF_ALG needs a kernel module that containers may not load. */
 #ifndef UTIL_SHA256_H
 #define UTIL_SHA256_H
 
