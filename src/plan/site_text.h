@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 #include "allocator/allocator.h"
 #include "process/file_names.h"
-#include "process/other_code.h"
+#include "code/other_code.h"
 #include "process/proc.h"
 
 /* Reasons for probes at a function's first instruction begin with this. */

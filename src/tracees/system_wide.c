@@ -9,7 +9,7 @@
 
 #include "tracees/tracees_private.h"
 #include "allocator/allocator_otel.h"
-#include "process/other_code.h"
+#include "code/other_code.h"
 #include "process/target_file.h"
 #include "util/cleanup.h"
 #include "util/path.h"

@@ -12,7 +12,7 @@
 
 #include "tracees/tracees_private.h"
 #include "plan/plan_cache.h"
-#include "process/other_code.h"
+#include "code/other_code.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"

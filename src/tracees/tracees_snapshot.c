@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "tracees/tracees_private.h"
-#include "process/other_code.h"
+#include "code/other_code.h"
 #include "util/cleanup.h"
 
 struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)

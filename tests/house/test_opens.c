@@ -68,7 +68,7 @@ static const struct opener {
 	{"process/live_thread.h", 1, "living_open() itself"},
 	{"process/named.c", 2, "/proc"},
 	{"process/open_policy.c", 8, "debug directories of the machine, /proc/PID"},
-	{"process/other_code.c", 4,
+	{"code/other_code.c", 4,
 	 "/proc, /proc/PID, /proc/self/fd/N of a file that is held"},
 	{"process/privileges.c", 2, "/proc/sys and other paths of the kernel"},
 	{"process/proc.c", 9, "/proc/PID"},

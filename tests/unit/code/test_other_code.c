@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/other_code.h"
+#include "code/other_code.h"
 
 #include <fcntl.h>
 #include <sched.h>

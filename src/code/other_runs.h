@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code of processes that may differ from the file, for other_code.h. */
-#ifndef PROCESS_OTHER_RUNS_H
-#define PROCESS_OTHER_RUNS_H
+#ifndef CODE_OTHER_RUNS_H
+#define CODE_OTHER_RUNS_H
 
 #include <stdbool.h>
 #include <stdint.h>

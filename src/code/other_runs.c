@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/other_runs.h"
+#include "code/other_runs.h"
 
 static struct other_run *last_of(struct other_runs *runs, int pid, bool is_unread)
 {

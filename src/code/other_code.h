@@ -10,14 +10,14 @@
  * (Documentation/admin-guide/mm/ pagemap.rst, bit 61). So only few pages have to be read
  * and compared.
  */
-#ifndef PROCESS_OTHER_CODE_H
-#define PROCESS_OTHER_CODE_H
+#ifndef CODE_OTHER_CODE_H
+#define CODE_OTHER_CODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "process/file_names.h"
-#include "process/other_runs.h"
+#include "code/other_runs.h"
 #include "process/proc.h"
 #include "util/error.h"
 
