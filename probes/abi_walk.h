@@ -145,7 +145,7 @@ struct abi_walk_start {
 
 struct abi_scratch {
 	uint64_t owner; /* ABI_CALLER_KEY(); 0: free */
-	/* Scratch values of the walk; from ABI_WORDS_TURN on, frames (probes/unwind/deep.c). The
+	/* Scratch values of the walk; from ABI_WORDS_TURN on, frames (unwind/deep.c). The
 	 * number of words aligns the window. */
 	uint64_t words[ABI_SCRATCH_WORDS];
 	/* aligned to a cache line: fast to copy to */
@@ -395,8 +395,8 @@ struct abi_miss_room {
 
 /*
  * The number of a room's n-th walk where no shared counter gives the numbers
- * (probes/unwind/miss.c). The rooms take turns at runs of ABI_MISS_NUMBERS numbers; memtrace
- * stores as many numbers together (unwind_miss/aliases.h).
+ * (probes/unwind/miss.c). The rooms take turns at runs of ABI_MISS_NUMBERS numbers;
+ * memtrace stores as many numbers together (unwind_miss/aliases.h).
  */
 #define ABI_MISS_NUMBERS 1024
 #define ABI_MISS_NUMBER(n, room, rooms)                                                  \

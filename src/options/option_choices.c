@@ -64,3 +64,15 @@ const char *const choice_topics[] = {[HELP_SHORT] = "short",
 				     [HELP_GROUP + GROUP_OUTPUT] = "output",
 				     [HELP_GROUP + GROUP_ADVANCED] = "advanced",
 				     NULL};
+
+const char *option_group_name(enum option_group group)
+{
+	static const char *const names[GROUP_COUNT] = {
+		[GROUP_TARGET] = "Target",     [GROUP_REPORTS] = "Reports",
+		[GROUP_FILTER] = "Filter",     [GROUP_LIMITS] = "Limits",
+		[GROUP_NAMES] = "Names",       [GROUP_OUTPUT] = "Output",
+		[GROUP_ADVANCED] = "Advanced",
+	};
+
+	return names[group];
+}

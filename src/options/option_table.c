@@ -594,15 +594,3 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 };
 /* clang-format on */
-
-const char *option_group_name(enum option_group group)
-{
-	static const char *const names[GROUP_COUNT] = {
-		[GROUP_TARGET] = "Target",     [GROUP_REPORTS] = "Reports",
-		[GROUP_FILTER] = "Filter",     [GROUP_LIMITS] = "Limits",
-		[GROUP_NAMES] = "Names",       [GROUP_OUTPUT] = "Output",
-		[GROUP_ADVANCED] = "Advanced",
-	};
-
-	return names[group];
-}
