@@ -15,6 +15,7 @@
 #include "attach/detach_all.h"
 #include "files/new_file.h"
 #include "confined/shed.h"
+#include "progress/stuck.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/open_helper.h"
@@ -25,18 +26,25 @@
  * still has this much time from the first signal, ns. */
 #define REPORT_NS UINT64_C(300000000)
 
+/* How often the main thread is looked at after the first signal, and for how long it may
+ * be stuck. */
+#define LOOK_MS  500
+#define STUCK_NS UINT64_C(5000000000)
+
 /* Cleaning up may hang like the main thread. After this time the process is killed,
  * ns. */
 #define CLEAN_UP_NS 600000000
 
 struct stop_watch {
 	int signal_fd;
-	int told[2];       /* pipe that passes the first signal to the main thread */
-	int end_fd;        /* eventfd(2): stop the thread */
-	int child;         /* pidfd of the child, or -1; accessed atomically */
-	int pass_on;       /* last signal that was sent to memtrace alone; 0: none */
-	int second;        /* second signal; 0: none */
-	uint64_t first_ns; /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
+	int told[2];        /* pipe that passes the first signal to the main thread */
+	int end_fd;         /* eventfd(2): stop the thread */
+	int child;          /* pidfd of the child, or -1; accessed atomically */
+	int pass_on;        /* last signal that was sent to memtrace alone; 0: none */
+	int first;          /* first signal; 0: none */
+	int second;         /* second signal; 0: none */
+	struct stuck stuck; /* the main thread, after the first signal */
+	uint64_t first_ns;  /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
 	pthread_t thread;
 	bool is_running;
 };
@@ -74,7 +82,7 @@ _Noreturn static void die_of(int number)
  * thread that waits for a file system cannot exit and keeps all descriptors open, so
  * remove the probes here.
  */
-_Noreturn static void end_process(struct stop_watch *w)
+_Noreturn static void end_process(struct stop_watch *w, int number)
 {
 	int child = __atomic_load_n(&w->child, __ATOMIC_SEQ_CST);
 
@@ -83,7 +91,22 @@ _Noreturn static void end_process(struct stop_watch *w)
 		syscall(SYS_pidfd_send_signal, child, w->pass_on, NULL, 0);
 	detach_all();
 	new_file_remove_temporaries();
-	die_of(w->second);
+	die_of(number);
+}
+
+/* The first signal could not end the run. Writing to stderr may hang, too. */
+_Noreturn static void give_up(struct stop_watch *w)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	kill_later();
+	strbuf_append(&text, "memtrace: reading ");
+	stuck_describe(&w->stuck, &text);
+	strbuf_append(&text, " takes too long, because a file system does not answer: "
+			     "memtrace ends, maybe without its last report\n");
+	if (!text.failed)
+		(void)!write(STDERR_FILENO, text.data, text.len);
+	end_process(w, w->first);
 }
 
 /* --- the thread ------------------------------------------------------------------- */
@@ -101,6 +124,7 @@ static void take_signal(struct stop_watch *w)
 			w->second = (int)info.ssi_signo;
 		return;
 	}
+	w->first = (int)info.ssi_signo;
 	__atomic_store_n(&w->first_ns, clock_now_ns(), __ATOMIC_SEQ_CST);
 	open_helper_hurry();
 	/* Cannot block: nothing else is written to the pipe. */
@@ -108,14 +132,14 @@ static void take_signal(struct stop_watch *w)
 		return;
 }
 
-/* Milliseconds until the second signal ends the process; -1: there was no second
- * signal. */
+/* Milliseconds until the second signal ends the process, or until the next look at the
+ * main thread. -1: there was no signal. */
 static int wait_ms(const struct stop_watch *w)
 {
 	uint64_t end_ns = w->first_ns + REPORT_NS, now_ns = clock_now_ns();
 
 	if (!w->second)
-		return -1;
+		return w->first ? LOOK_MS : -1;
 	return now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) + 1 : 0;
 }
 
@@ -134,11 +158,13 @@ static void *run(void *arg)
 		int wait = wait_ms(w), n = wait ? poll(fds, 2, wait) : 0;
 
 		if (!wait)
-			end_process(w);
+			end_process(w, w->second);
 		if (n > 0 && fds[0].revents)
 			return NULL;
 		if (n > 0 && fds[1].revents)
 			take_signal(w);
+		if (w->first && !w->second && stuck_look(&w->stuck) >= STUCK_NS)
+			give_up(w);
 	}
 }
 

@@ -5,6 +5,9 @@
  * to the main thread, which ends the run with a report. A second SIGINT or SIGTERM ends
  * the process, after removing all probes and temporary files. A second SIGHUP is ignored,
  * because a terminal and its shell both send one.
+ *
+ * If the main thread is stuck in a read after the first signal (progress/stuck.h), the
+ * process ends in the same way, with a line that says so.
  */
 #ifndef PROGRESS_STOP_WATCH_H
 #define PROGRESS_STOP_WATCH_H
@@ -32,7 +35,7 @@ uint64_t stop_watch_first_ns(const struct stop_watch *watch);
  * sent to memtrace alone. The child must not have been waited for yet. */
 void stop_watch_pass_to(struct stop_watch *watch, pid_t child);
 
-/* Stop watching. Returns a second signal that was about to end the process, or 0. NULL
+/* Stop watching. Returns a signal that was about to end the process, or 0. NULL
  * does nothing. */
 int stop_watch_destroy(struct stop_watch *watch);
 

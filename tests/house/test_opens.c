@@ -31,6 +31,8 @@ static const struct opener {
 	{"session/fetch_cache.c", 4, "what the user names"},
 	{"files/new_file.c", 15, "output files"},
 	{"cli/prime.c", 2, "/dev/null and its own program"},
+	{"progress/stuck.c", 12,
+	 "/proc/self, and the scheduler's figures of a task of ours"},
 	{"progress/reading.c", 1, "what the user names"},
 	{"cli/run.c", 1, "/dev/null"},
 	{"output/snapshot_file.c", 1, "what the user names"},

@@ -29,6 +29,10 @@ static void answer_init(int fd)
 		.head = {.len = sizeof(out)},
 		.body = {.major = FUSE_KERNEL_VERSION,
 			 .minor = FUSE_KERNEL_MINOR_VERSION,
+			 /* As most servers: a program that waits for a page can be
+			  * killed, also when the server has its request. */
+			 .flags = FUSE_ASYNC_READ,
+			 .max_readahead = 1 << 17,
 			 .max_write = 4096},
 	};
 
@@ -50,8 +54,8 @@ bool hung_files_mount_on(const char *path, struct hung_files *ret)
 	ret->path = strdup(path);
 	if (!ret->path)
 		live_fail("out of memory");
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0",
-		 ret->fd);
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", ret->fd);
 	if (mount("memtrace-test", ret->path, "fuse.memtrace-test", 0, options))
 		live_fail("cannot mount FUSE on %s: %s", ret->path, strerror(errno));
 	answer_init(ret->fd);

@@ -20,6 +20,7 @@
 #include "live/cpu_wait.h"
 #include "live/files.h"
 #include "live/hung_files.h"
+#include "live/served_file.h"
 #include "live/trace.h"
 
 #define TIMEOUT_S 30
@@ -444,6 +445,65 @@ static void a_second_signal_does_not_wait_for_a_file_system(void)
 	check_untouched();
 }
 
+/* memtrace-open reads the first 64 MiB of a file from a server ahead. The section headers
+ * of this library come later. */
+static struct served_file *serve_large_library(void)
+{
+	struct served_file *file;
+	char *large = live_path("large.so"), *filler = live_path("filler");
+	char command[1000];
+
+	snprintf(command, sizeof(command),
+		 "head -c 70000000 /dev/zero > %s && objcopy --add-section .filler=%s %s "
+		 "%s",
+		 filler, filler, LOADED_MALLOC, large);
+	REQUIRE(!system(command));
+	file = served_file_create(large, "library.so");
+	unlink(filler);
+	unlink(large);
+	free(filler);
+	free(large);
+	return file;
+}
+
+/* The server of a library's file does not answer memtrace's own reads. A first signal is
+ * still enough. */
+static void a_first_signal_ends_while_reads_hang(void)
+{
+	struct served_file *file = serve_large_library();
+	double begin_s = live_now_s();
+	struct live_process *loader, *memtrace;
+
+	if (!file) {
+		CHECK_NOT_FOR_KERNEL("no FUSE");
+		return;
+	}
+	loader = target_start(LOADER_BINARY);
+	memtrace = memtrace_start_plain(live_pid(loader),
+					"--format json -i 3600 --unwind auto");
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	served_file_hold(file, (int)live_pid(memtrace));
+	oracle_do(loader, "keep %s 1", served_file_path(file));
+	while (!served_file_held(file) && live_now_s() < begin_s + TIMEOUT_S)
+		live_sleep(0.02);
+	CHECK(served_file_held(file) > 0);
+	live_sleep(0.5);
+	begin_s = live_now_s();
+	live_signal(memtrace, SIGINT);
+	while (!has_ended(live_pid(memtrace)) && live_now_s() < begin_s + TIMEOUT_S)
+		live_sleep(0.02);
+	printf("reads hang: gone after %.3f s\n", live_now_s() - begin_s);
+	CHECK(live_now_s() - begin_s < 10);
+	live_signal(memtrace, SIGINT);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGINT);
+	CHECK_CONTAINS(live_stderr(memtrace),
+		       "takes too long, because a file system does not answer");
+	live_destroy(memtrace);
+	served_file_destroy(file);
+	check_untouched();
+	live_destroy(loader);
+}
+
 /* --- a parser that was taken over --------------------------------------------------- */
 
 /* The child of memtrace with this name. */
@@ -664,6 +724,7 @@ int main(void)
 	RUN(a_first_signal_ends_while_a_server_holds_a_request);
 	RUN_WITH_RETURN_PROBES(a_file_system_of_the_target_hangs);
 	RUN(a_second_signal_does_not_wait_for_a_file_system);
+	RUN(a_first_signal_ends_while_reads_hang);
 	RUN(a_first_signal_ends_while_a_parser_is_taken_over);
 	RUN(a_second_signal_does_not_wait_for_a_parser);
 	RUN(at_each_moment);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "progress/stuck.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/escape.h"
+
+/* A task waits for its memory, and not in a system call. */
+#define PAGE_FAULT (-1)
+
+/* The longest time between two calls that counts. */
+#define PAUSE_NS UINT64_C(1000000000)
+
+struct call {
+	int64_t number;
+	uint64_t first, second; /* arguments */
+};
+
+/* Read a short file of /proc. False: it is empty, or cannot be read. */
+static bool read_line(const char *path, char *ret, size_t size)
+{
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+
+	return file && fgets(ret, (int)size, file);
+}
+
+/* False: the thread runs. */
+static bool parse(const char *text, struct call *ret)
+{
+	*ret = (struct call){.number = 0};
+	return sscanf(text, "%" SCNd64 " %" SCNx64 " %" SCNx64, &ret->number, &ret->first,
+		      &ret->second) >= 1;
+}
+
+/* Reads of pipes and sockets wait for children, whose time is bounded elsewhere. */
+static bool is_file(uint64_t fd)
+{
+	struct stat st;
+
+	return fd <= INT_MAX && !fstat((int)fd, &st) && S_ISREG(st.st_mode);
+}
+
+/* Calls that wait for a file system or for the memory of another process. */
+static bool is_read(const struct call *call)
+{
+	switch (call->number) {
+	case SYS_read:
+	case SYS_pread64:
+		return is_file(call->first);
+#ifdef SYS_open
+	case SYS_open:
+	case SYS_stat:
+	case SYS_readlink:
+#endif
+	case SYS_openat:
+	case SYS_openat2:
+	case SYS_newfstatat:
+	case SYS_statx:
+	case SYS_fstatfs:
+	case SYS_readlinkat:
+	case SYS_process_vm_readv:
+	case PAGE_FAULT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Time that the task has run, ns; 0: unknown. */
+static uint64_t worked_ns(uint64_t pid)
+{
+	char path[48], text[96];
+	uint64_t ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/schedstat", pid);
+	return read_line(path, text, sizeof(text)) && sscanf(text, "%" SCNu64, &ret) == 1
+		       ? ret
+		       : 0;
+}
+
+/* Does another thread wait in a read? The main thread then waits for that thread. */
+static bool other_is_stuck(void)
+{
+	_cleanup_(closedirp) DIR *dir = opendir("/proc/self/task");
+	struct call call;
+	char path[64], text[256];
+
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		long tid = strtol(entry->d_name, NULL, 10);
+
+		snprintf(path, sizeof(path), "/proc/self/task/%ld/syscall", tid);
+		if (tid > 0 && tid != getpid() && tid != syscall(SYS_gettid) &&
+		    read_line(path, text, sizeof(text)) && parse(text, &call) &&
+		    is_read(&call))
+			return true;
+	}
+	return false;
+}
+
+/* Is the thread stuck, if it stays in this call? *ret_worked_ns must then stay the same,
+ * too. */
+static bool may_be_stuck(const struct call *call, uint64_t *ret_worked_ns)
+{
+	*ret_worked_ns = 0;
+	if (call->number == SYS_futex)
+		return other_is_stuck();
+	/* A task that sets or removes probes (bpf/shield.h). */
+	if (call->number == SYS_wait4) {
+		*ret_worked_ns = worked_ns(call->first);
+		return *ret_worked_ns;
+	}
+	return is_read(call);
+}
+
+uint64_t stuck_look(struct stuck *stuck)
+{
+	char path[64], text[sizeof(stuck->call)] = "";
+	uint64_t now_ns = clock_now_ns(), worked = 0;
+	struct call call;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", getpid());
+	if (!read_line(path, text, sizeof(text)) || !parse(text, &call) ||
+	    !may_be_stuck(&call, &worked)) {
+		stuck->looked_ns = stuck->stuck_ns = 0;
+		return 0;
+	}
+	if (!stuck->looked_ns || strcmp(text, stuck->call) != 0 ||
+	    worked != stuck->worked_ns)
+		stuck->stuck_ns = 0;
+	else
+		stuck->stuck_ns += now_ns - stuck->looked_ns < PAUSE_NS
+					   ? now_ns - stuck->looked_ns
+					   : PAUSE_NS;
+	memcpy(stuck->call, text, sizeof(text));
+	stuck->worked_ns = worked;
+	stuck->looked_ns = now_ns;
+	return stuck->stuck_ns;
+}
+
+static void append_file(uint64_t fd, struct strbuf *ret)
+{
+	char link[48], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%" PRIu64, fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	strbuf_append(ret, "the file ");
+	escape_text(ret, n > 0 ? path : "?");
+}
+
+void stuck_describe(const struct stuck *stuck, struct strbuf *ret)
+{
+	struct call call;
+
+	if (parse(stuck->call, &call) &&
+	    (call.number == SYS_read || call.number == SYS_pread64))
+		append_file(call.first, ret);
+	else if (call.number == SYS_process_vm_readv)
+		strbuf_appendf(ret, "the memory of process %" PRIu64, call.first);
+	else
+		strbuf_append(ret, "a file of the target");
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Notices when the main thread is stuck in a read that does not end: of a file whose
+ * server does not answer any more, or of a process whose address space is locked while it
+ * waits for such a server in mmap(). No signal interrupts such a read.
+ *
+ * /proc/self/task/TID/syscall (proc_pid_syscall(5)) has the number and the arguments of
+ * the system call in which a thread waits, and its stack pointer. While they stay the
+ * same, it is the same call. Waiting for a reader of the output, for a child's answer or
+ * for a processor does not count.
+ */
+#ifndef PROGRESS_STUCK_H
+#define PROGRESS_STUCK_H
+
+#include <stdint.h>
+
+#include "util/strbuf.h"
+
+struct stuck {
+	char call[256];     /* what the main thread waited in when looked at last */
+	uint64_t worked_ns; /* processor time of the task that it waits for, or 0 */
+	uint64_t looked_ns; /* last call, CLOCK_MONOTONIC; 0: not stuck then */
+	uint64_t stuck_ns;  /* time in this call that was seen */
+};
+
+/* Look at the main thread. Returns how long it has been stuck in one read, ns, as far as
+ * earlier calls have seen it; 0: it is not. Call it about twice a second: of a longer
+ * pause, in which memtrace may have been stopped, one second counts. */
+uint64_t stuck_look(struct stuck *stuck);
+
+/* Append what it waits for: "the file PATH", or "process N". */
+void stuck_describe(const struct stuck *stuck, struct strbuf *ret);
+
+#endif
