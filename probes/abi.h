@@ -399,9 +399,9 @@ _Static_assert(sizeof(struct abi_journal) == 40, "no holes");
 
 /* --- pending calls ---------------------------------------------------------------- */
 
-#define ABI_PENDING_BITS        16 /* log2 of the table's size; indexed by thread */
+#define ABI_PENDING_BITS        14 /* log2 of the table's size; indexed by thread */
 #define ABI_PENDING_SLOTS       (1 << ABI_PENDING_BITS)
-#define ABI_PENDING_SPILL       4096  /* threads whose slot is taken by another thread */
+#define ABI_PENDING_SPILL       16384 /* threads whose slot is taken by another thread */
 #define ABI_PENDING_ALL         32768 /* without slots: threads with a pending call */
 
 #define ABI_PENDING_SKIP        1  /* filtered or not sampled: not recorded */
