@@ -205,13 +205,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"group-by", .argument = "WHAT", .group = GROUP_REPORTS,
 		.offline = OFFLINE_REPLAY, .kind = KIND_CHOICE, FIELD(group_by),
 		.choices = choice_groups,
-		.expected = "'path', 'process', 'function', 'caller', 'module', 'source', "
-			    "'line' or 'allocator'",
+		.expected = "'path', 'process', 'function', 'caller', 'module', 'library', "
+			    "'source', 'line' or 'allocator'",
 		.help = "with several processes: path (the default) makes one row of the same "
 			"call path in all of them, process lists the rows of each together. Instead of "
 			"stacks: a table by function (as --view functions), caller (the innermost "
-			"function of the program's own code), module, source (file), line or "
-			"allocator",
+			"function of the program's own code), module, library (the program's own "
+			"code, libstdc++ and so on), source (file), line or allocator",
 	},
 	[OPTION_SHOW_ALLOCS] = {
 		"show-allocs", 'a', .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,

@@ -79,10 +79,42 @@ static bool number_group(struct groups *groups, struct hashmap *map, uint32_t a,
 
 /* --- frames ------------------------------------------------------------------------- */
 
-/* Fill the texts that group the frame. */
-static bool describe(struct groups *groups, const struct report_frame *frame,
-		     struct group *ret)
+static const char *executable_of(const struct report_row *row)
 {
+	return row->frames_of ? row->frames_of->executable : NULL;
+}
+
+/* Whose code the frame is: all files and inlined functions of one library are one group.
+ */
+static bool describe_library(struct groups *groups, const struct report_row *row,
+			     const struct report_frame *frame, struct group *ret)
+{
+	struct code_origin origin =
+		code_origin_of(frame, executable_of(row), &groups->scratch);
+	bool is_own = origin.kind == CODE_OWN;
+
+	if (groups->scratch.failed)
+		return false;
+	strbuf_clear(&groups->scratch);
+	if (origin.library)
+		strbuf_append_bytes(&groups->scratch, origin.library, origin.library_len);
+	ret->module = ret->file = STRING_NONE;
+	ret->line = 0;
+	return !groups->scratch.failed &&
+	       string_table_add(&groups->texts,
+				is_own           ? "the program's own code"
+				: origin.library ? strbuf_text(&groups->scratch)
+						 : NULL,
+				&ret->name);
+}
+
+/* Fill the texts that group the frame. */
+static bool describe(struct groups *groups, const struct report_row *row,
+		     const struct report_frame *frame, struct group *ret)
+{
+	if (groups->by == REPORT_GROUP_LIBRARY)
+		return describe_library(groups, row, frame, ret);
+
 	bool by_file =
 		groups->by == REPORT_GROUP_SOURCE || groups->by == REPORT_GROUP_LINE;
 	bool by_name =
@@ -123,7 +155,7 @@ static bool group_frame(struct groups *groups, const struct report_row *row,
 	if (frame->is_gap)
 		ok = number_group(groups, &groups->others, GROUP_GAP, 0, &group, ret);
 	else
-		ok = describe(groups, frame, &group) &&
+		ok = describe(groups, row, frame, &group) &&
 		     number_pair(&groups->functions, group.name, group.module,
 				 &function) &&
 		     number_pair(&groups->places, group.file, group.line, &place) &&
@@ -141,12 +173,12 @@ static enum code_kind kind_of(struct groups *groups, const struct report_row *ro
 			      const struct report_frame *frame)
 {
 	unsigned char *kind = &groups->kinds[frame->index];
-	const char *executable = row->frames_of ? row->frames_of->executable : NULL;
 
 	if (!*kind)
-		*kind = (unsigned char)(KIND_KNOWN | code_origin_of(frame, executable,
-								    &groups->scratch)
-							     .kind);
+		*kind = (unsigned char)(KIND_KNOWN |
+					code_origin_of(frame, executable_of(row),
+						       &groups->scratch)
+						.kind);
 	return (enum code_kind)(*kind & ~KIND_KNOWN);
 }
 

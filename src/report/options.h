@@ -28,6 +28,7 @@ enum report_group {
 	REPORT_GROUP_FUNCTION,  /* functions */
 	REPORT_GROUP_CALLER,    /* the innermost function of the program's own code */
 	REPORT_GROUP_MODULE,    /* executables and libraries */
+	REPORT_GROUP_LIBRARY,   /* the program's own code, and libraries by name */
 	REPORT_GROUP_SOURCE,    /* source files */
 	REPORT_GROUP_LINE,      /* lines of functions */
 	REPORT_GROUP_ALLOCATOR, /* allocators that were called */

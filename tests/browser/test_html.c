@@ -28,7 +28,7 @@ static void open_page(struct fixture *f)
 static void unfold(void)
 {
 	CHECK(browser_number(browser, "Array.from(document.querySelectorAll("
-				      "'details.folded, #course details')).map("
+				      "'details.folded, #timeline details')).map("
 				      "d => d.open = true).length") > 1);
 }
 
@@ -205,7 +205,7 @@ static double chart_number(const char *selector, const char *attribute)
 	char text[512];
 
 	snprintf(text, sizeof(text),
-		 "Number(document.querySelector(\"#course %s\").getAttribute('%s'))",
+		 "Number(document.querySelector(\"#timeline %s\").getAttribute('%s'))",
 		 selector, attribute);
 	return browser_number(browser, text);
 }
@@ -218,10 +218,10 @@ static void the_timeline_is_drawn(void)
 	fill(&f);
 	open_page(&f);
 	/* Three panels with six points each, in two sizes. */
-	CHECK_INT(count("#course > .chart g"), 2);
-	CHECK_INT(count("#course details .chart g"), 4);
-	CHECK_INT(count("#course circle"), 36);
-	check_shows("#course g .name", "Live heap");
+	CHECK_INT(count("#timeline > .chart g"), 2);
+	CHECK_INT(count("#timeline details .chart g"), 4);
+	CHECK_INT(count("#timeline circle"), 36);
+	check_shows("#timeline g .name", "Live heap");
 
 	double bottom = chart_number("g .grid", "y1");
 	double last = chart_number("g circle:nth-of-type(6)", "cy");
@@ -245,15 +245,15 @@ static void the_timeline_is_drawn(void)
 
 	_cleanup_(freep) char *title = browser_string(
 		browser,
-		"document.querySelector('#course g circle:nth-of-type(6)').textContent");
+		"document.querySelector('#timeline g circle:nth-of-type(6)').textContent");
 
 	CHECK_STR(title, "2.0 MiB after 10.0 s");
-	browser_click_on(browser, "#course summary");
-	CHECK_INT(count("#course tbody tr"), 6);
+	browser_click_on(browser, "#timeline summary");
+	CHECK_INT(count("#timeline tbody tr"), 6);
 	/* 1.5 MB and a thousand calls in one second. */
-	check_shows("#course tbody tr:nth-child(5)",
+	check_shows("#timeline tbody tr:nth-child(5)",
 		    "9.0 s 1.7 MiB 6 14.0 MiB 1.4 MiB 1 000");
-	check_shows("#course tbody tr:nth-child(6)",
+	check_shows("#timeline tbody tr:nth-child(6)",
 		    "10.0 s 2.0 MiB 7 15.0 MiB 976.6 KiB 1 000");
 	check_quiet();
 }
@@ -573,7 +573,7 @@ static void an_empty_run(void)
 	unfold();
 	check_shows("#verdict", "nothing live that was allocated since the attach");
 	check_shows("#totals .card:nth-child(1)", "Live heap 0 B 0 bytes in 0 blocks");
-	CHECK_INT(count("#course, #sizes, #ages, #threads, #processes"), 0);
+	CHECK_INT(count("#timeline, #sizes, #ages, #threads, #processes"), 0);
 	check_shows("#stacks p", "None.");
 	check_quiet();
 }

@@ -280,6 +280,7 @@ static void other_groups(void)
 		enum report_group group_by;
 	} cases[] = {{"caller", REPORT_GROUP_CALLER},
 		     {"module", REPORT_GROUP_MODULE},
+		     {"library", REPORT_GROUP_LIBRARY},
 		     {"source", REPORT_GROUP_SOURCE},
 		     {"line", REPORT_GROUP_LINE},
 		     {"allocator", REPORT_GROUP_ALLOCATOR}};

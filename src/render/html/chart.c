@@ -403,7 +403,7 @@ void html_append_timeline(struct strbuf *out, const struct report *report,
 		if (panels[i].value && i != (size_t) class && has_value(&c, i))
 			others |= 1u << i;
 	}
-	strbuf_append(out, "<section id=\"course\">\n<h2>Over time</h2>\n");
+	strbuf_append(out, "<section id=\"timeline\">\n<h2>Over time</h2>\n");
 	append_charts(&c, 1u << class);
 	strbuf_append(out, "<details class=\"prints\"><summary>More curves, and the "
 			   "numbers</summary>\n");

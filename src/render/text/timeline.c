@@ -95,8 +95,8 @@ void text_append_timeline(struct text_page *page)
 	if (!is_in_order(page->report->snapshot))
 		return;
 	if (!page->report->snapshot->heap_untraced)
-		append_one(page, "course", "heap", live_bytes, 0);
-	append_one(page, page->report->snapshot->heap_untraced ? "course" : "", "kernel",
+		append_one(page, "timeline", "heap", live_bytes, 0);
+	append_one(page, page->report->snapshot->heap_untraced ? "timeline" : "", "kernel",
 		   kernel_bytes, 0);
 	append_one(page, "", "VmRSS", rss_bytes, 0);
 }
@@ -106,9 +106,9 @@ void text_append_curve(struct text_page *page, size_t columns)
 	if (columns < MOMENTS_MIN || !is_in_order(page->report->snapshot))
 		return;
 	if (page->report->snapshot->heap_untraced)
-		append_one(page, "course", "kernel", kernel_bytes,
+		append_one(page, "timeline", "kernel", kernel_bytes,
 			   columns < COLUMNS_MAX ? columns : COLUMNS_MAX);
 	else
-		append_one(page, "course", "heap", live_bytes,
+		append_one(page, "timeline", "heap", live_bytes,
 			   columns < COLUMNS_MAX ? columns : COLUMNS_MAX);
 }

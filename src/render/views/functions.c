@@ -24,6 +24,7 @@ static const char *const words[][2] = {
 	[REPORT_GROUP_FUNCTION] = {"function", "functions"},
 	[REPORT_GROUP_CALLER] = {"caller", "callers"},
 	[REPORT_GROUP_MODULE] = {"module", "modules"},
+	[REPORT_GROUP_LIBRARY] = {"library", "libraries"},
 	[REPORT_GROUP_SOURCE] = {"source file", "source files"},
 	[REPORT_GROUP_LINE] = {"line", "lines"},
 	[REPORT_GROUP_ALLOCATOR] = {"allocator", "allocators"},

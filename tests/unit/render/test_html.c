@@ -102,7 +102,7 @@ static void the_order_of_the_page(void)
 {
 	static const char *const parts[] = {
 		"<h1>leaky (4321)</h1>",   "<p id=\"verdict\"",
-		"<p class=\"complete\">",  "<section id=\"course\">",
+		"<p class=\"complete\">",  "<section id=\"timeline\">",
 		"<section class=\"causes", "<section id=\"flame\">",
 		"<details class=\"folded", "id=\"stacks\">",
 		"id=\"sizes\">",           "id=\"ages\">",
@@ -211,7 +211,7 @@ static void hostile_moments(void)
 
 	_cleanup_(freep) char *html = render(&f);
 
-	CHECK_CONTAINS(html, "<section id=\"course\">");
+	CHECK_CONTAINS(html, "<section id=\"timeline\">");
 	CHECK(strlen(html) < 1000000);
 	CHECK(!strstr(html, "nan") && !strstr(html, "inf "));
 }

@@ -182,20 +182,20 @@ static void timeline(void)
 	add_moment(&f, 8, 0, 0);
 	add_moment(&f, 6, 700, 0);
 	text = render(&f, &options);
-	CHECK(!strstr(text, "course"));
+	CHECK(!strstr(text, "timeline"));
 	free(text);
 
 	add_moment(&f, 4, 300, 0);
 	add_moment(&f, 2, 100, 0);
 	add_moment(&f, 0, 700, 0);
 	text = render(&f, &options);
-	CHECK_CONTAINS(text, "\n  course      _#:.#  heap, 0 B to 700 B\n");
+	CHECK_CONTAINS(text, "\n  timeline    _#:.#  heap, 0 B to 700 B\n");
 	CHECK(!strstr(text, "VmRSS"));
 	free(text);
 
 	options.utf8 = true;
 	text = render(&f, &options);
-	CHECK_CONTAINS(text, "\n  course      ▁█▄▂█  heap, 0 B to 700 B\n");
+	CHECK_CONTAINS(text, "\n  timeline    ▁█▄▂█  heap, 0 B to 700 B\n");
 	free(text);
 
 	/* Time is the weight, not the number of snapshots: for seven of eight seconds
@@ -207,14 +207,14 @@ static void timeline(void)
 	f.snap->moments.data[1].time_ns -= FIXTURE_NS;
 	options.utf8 = false;
 	text = render(&f, &options);
-	CHECK_CONTAINS(text, "\n  course      ________##  heap, 0 B to 512 B\n"
+	CHECK_CONTAINS(text, "\n  timeline    ________##  heap, 0 B to 512 B\n"
 			     "              __________  VmRSS, 4.0 KiB to 4.0 KiB\n");
 	free(text);
 
 	/* A file may have them in any order. */
 	f.snap->moments.data[3].time_ns = 0;
 	text = render(&f, &options);
-	CHECK(!strstr(text, "course"));
+	CHECK(!strstr(text, "timeline"));
 	free(text);
 }
 

@@ -240,7 +240,8 @@ static void sums(void)
 {
 	static const enum report_group by[] = {
 		REPORT_GROUP_FUNCTION, REPORT_GROUP_CALLER, REPORT_GROUP_MODULE,
-		REPORT_GROUP_SOURCE,   REPORT_GROUP_LINE,   REPORT_GROUP_ALLOCATOR};
+		REPORT_GROUP_LIBRARY,  REPORT_GROUP_SOURCE, REPORT_GROUP_LINE,
+		REPORT_GROUP_ALLOCATOR};
 	_cleanup_(fixture_deinit) struct fixture f;
 	const struct report_section *section;
 	uint64_t symbols[20], total = 0;
