@@ -10,8 +10,6 @@
 #include "util/clock.h"
 #include "util/escape.h"
 
-DEFINE_CLEANUP(struct plan *, plan_destroy);
-
 /* Interval of tracees_look() while an exec or the exit of a main thread is pending, ms.
  * The first EARLY_LOOKS looks come every LOOK_OFTEN_MS, later ones every LOOK_MS. */
 #define LOOK_SOON_MS 1

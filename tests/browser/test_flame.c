@@ -120,7 +120,7 @@ static void a_click_zooms(void)
 	check_label("Cache::insert", "");
 	click("Cache::insert");
 	check_width("Cache::insert", WIDTH);
-	check_label("Cache::insert", "Cache::insert(std::string const&)");
+	check_label("Cache::insert", "Cache::insert");
 	/* Its callers and callees become as wide; the other frames disappear. */
 	check_width("all", WIDTH);
 	check_width("[libblob.so]", 0);
@@ -283,8 +283,9 @@ static void names_stay_text(void)
 	_cleanup_(freep) char *name = browser_string(
 		browser,
 		"Array.from(document.querySelectorAll('g.f[data-l=\"2\"] title'))"
-		".map(t => t.textContent.split('\\n')[0])"
-		".find(t => t.includes('owned'))");
+		/* The label, then the full name. */
+		".flatMap(t => t.textContent.split('\\n'))"
+		".find(t => t.includes('</g') || t.includes('<g'))");
 
 	CHECK_STR(name, shown);
 	/* The script writes names into the page, too. */
