@@ -243,9 +243,9 @@ static void the_timeline_is_drawn(void)
 			   (5 + i) / 10.0) < 0.001);
 	}
 
-	_cleanup_(freep) char *title = browser_string(
-		browser,
-		"document.querySelector('#timeline g circle:nth-of-type(6)').textContent");
+	_cleanup_(freep) char *title =
+		browser_string(browser, "document.querySelector('#timeline g "
+					"circle:nth-of-type(6)').textContent");
 
 	CHECK_STR(title, "2.0 MiB after 10.0 s");
 	browser_click_on(browser, "#timeline summary");

@@ -278,12 +278,10 @@ static void other_groups(void)
 	static const struct {
 		const char *name;
 		enum report_group group_by;
-	} cases[] = {{"caller", REPORT_GROUP_CALLER},
-		     {"module", REPORT_GROUP_MODULE},
-		     {"library", REPORT_GROUP_LIBRARY},
-		     {"source", REPORT_GROUP_SOURCE},
-		     {"line", REPORT_GROUP_LINE},
-		     {"allocator", REPORT_GROUP_ALLOCATOR}};
+	} cases[] = {
+		{"caller", REPORT_GROUP_CALLER},   {"module", REPORT_GROUP_MODULE},
+		{"library", REPORT_GROUP_LIBRARY}, {"source", REPORT_GROUP_SOURCE},
+		{"line", REPORT_GROUP_LINE},       {"allocator", REPORT_GROUP_ALLOCATOR}};
 	_cleanup_(fixture_deinit) struct fixture f;
 	struct report_options options;
 

@@ -96,8 +96,8 @@ void text_append_timeline(struct text_page *page)
 		return;
 	if (!page->report->snapshot->heap_untraced)
 		append_one(page, "timeline", "heap", live_bytes, 0);
-	append_one(page, page->report->snapshot->heap_untraced ? "timeline" : "", "kernel",
-		   kernel_bytes, 0);
+	append_one(page, page->report->snapshot->heap_untraced ? "timeline" : "",
+		   "kernel", kernel_bytes, 0);
 	append_one(page, "", "VmRSS", rss_bytes, 0);
 }
 
