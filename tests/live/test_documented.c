@@ -134,7 +134,7 @@ static void complete(const struct doc_command *command, char words[][256],
 		     const char *ret[WORDS_MAX])
 {
 	static const char *const end[] = {"--count", "1", "--interval", "300ms"};
-	bool traces = true, added = false;
+	bool traces = true, writes = true, added = false;
 	int count = 0;
 
 	for (int i = 1; i < command->argc; i++)
@@ -143,12 +143,15 @@ static void complete(const struct doc_command *command, char words[][256],
 		    !strcmp(command->argv[i], "--prime-cache") ||
 		    !strncmp(command->argv[i], "--help", 6))
 			traces = false;
+	for (int i = 1; i < command->argc; i++)
+		writes = writes && strcmp(command->argv[i], "--prime-cache") != 0;
 	ret[count++] = MEMTRACE_BINARY;
 	for (int i = 1; i <= command->argc; i++) {
 		const char *word = command->argv[i];
 
 		if (!added && (!word || !strcmp(word, "--"))) {
-			ret[count++] = "--force";
+			if (writes)
+				ret[count++] = "--force";
 			for (size_t k = 0; traces && k < 4; k++)
 				ret[count++] = end[k];
 			added = true;
