@@ -207,7 +207,7 @@ static struct error *open_tables(struct tracer *t)
 	if (!err && t->options.mappings)
 		err = tracer_open_ring(t);
 	if (!err && !t->options.kernel)
-		err = tracer_open_news(t);
+		tracer_open_news(t);
 	if (!err && t->options.unwind != UNWIND_CHOICE_FP)
 		err = tracer_open_miss_handler(t);
 	if (!err && t->options.traffic)

@@ -55,13 +55,11 @@ static int on_news(void *arg, void *data, size_t size)
 	return 0;
 }
 
-struct error *tracer_open_news(struct tracer *t)
+void tracer_open_news(struct tracer *t)
 {
 	int fd = compiler_map(t->compiler, "news");
 
 	t->news = fd < 0 ? NULL : ring_buffer__new(fd, on_news, t, NULL);
-	return t->news ? NULL
-		       : error_errno(ERROR_IO, errno, "cannot open the ring of news");
 }
 
 int tracer_news_fd(const struct tracer *t)

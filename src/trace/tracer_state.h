@@ -128,7 +128,7 @@ struct tracer {
 	VEC(uint64_t) event_bases;          /* hits of each stack that were removed */
 	uint64_t events_gone;               /* hits of processes that were removed */
 	struct ring_buffer *ring;           /* only with mappings */
-	struct ring_buffer *news;           /* NULL with options.kernel */
+	struct ring_buffer *news;           /* NULL: there is none */
 	bool has_news;                      /* the last read of it found some */
 	VEC(struct slot_book) books;
 	/* totals of removed processes; of heap blocks only `gone` */
@@ -387,8 +387,10 @@ void tracer_close_traffic(struct tracer *t);
 
 struct error *tracer_open_ring(struct tracer *t) __attribute__((warn_unused_result));
 
-/* Open the ring that wakes memtrace when a traced process changes. */
-struct error *tracer_open_news(struct tracer *t) __attribute__((warn_unused_result));
+/* Open the ring that wakes memtrace when a traced process changes. If that fails, as with
+ * no watch left for epoll, memtrace hears of such changes by its watch and its looks
+ * alone. */
+void tracer_open_news(struct tracer *t);
 
 /* Drop the mappings of a process. Returns true if it had any. */
 bool tracer_remove_mappings(struct tracer *t, uint32_t slot);
