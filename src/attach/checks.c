@@ -15,9 +15,9 @@
 #include "bpf/mapped.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/units.h"
 
 #define RECORDS_BYTES (ABI_MAX_CHECKS * sizeof(struct abi_check))
-#define NS_PER_MS     UINT64_C(1000000)
 
 /* When the file of a check is gone, its number is reused only after this time, so that no
  * hit of one of its probes is still being handled. */
@@ -112,7 +112,7 @@ static struct check *find_rested(const struct checks *c)
 
 	vec_foreach (check, &c->list)
 		if ((*check)->rests_ns && check_state_of(c, *check) == ABI_CHECK_OVER &&
-		    now_ns - (*check)->rests_ns > REST_MS * NS_PER_MS)
+		    now_ns - (*check)->rests_ns > REST_MS * UNITS_NS_PER_MS)
 			return *check;
 	return NULL;
 }

@@ -7,10 +7,8 @@
 #include <bpf/libbpf.h>
 
 #include "attach/checks_private.h"
-#include "bpf/link.h"
 #include "util/clock.h"
-
-#define NS_PER_MS UINT64_C(1000000)
+#include "util/units.h"
 
 /* How often running checks are examined. */
 #define LOOK_MS 100
@@ -39,7 +37,7 @@ static bool is_at_end(const struct checks *c, const struct check *check, uint64_
 	struct check_verdict so_far = check_judge(c, check);
 
 	return so_far.outcome != CHECK_RIGHT || so_far.agreed >= ABI_CHECK_AGREED ||
-	       now_ns - check->started_ns >= CHECK_LASTS_MS * NS_PER_MS;
+	       now_ns - check->started_ns >= CHECK_LASTS_MS * UNITS_NS_PER_MS;
 }
 
 static void *close_links(void *arg)

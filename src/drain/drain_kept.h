@@ -23,7 +23,8 @@
 struct drain;
 
 struct drain_kept {
-	bool is_known;     /* `sum` was read, and no program ran for ever since */
+	bool is_known; /* `sum` was read, and every program has ended within the time of
+			  fence.h */
 	bool is_confirmed; /* and the blocks equal the tables' blocks at this sum */
 	uint64_t sum;      /* of all counters, before the tables were read */
 	VEC(uint64_t) keys;

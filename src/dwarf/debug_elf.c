@@ -239,6 +239,12 @@ Elf_Scn *debug_elf_section(const struct debug_elf *image, const char *name)
 	return NULL;
 }
 
+void build_id_append(struct strbuf *out, const struct build_id *id)
+{
+	for (size_t i = 0; i < id->size; i++)
+		strbuf_appendf(out, "%02x", id->bytes[i]);
+}
+
 struct build_id debug_elf_build_id(const struct debug_elf *image)
 {
 	struct build_id id = {.size = 0};

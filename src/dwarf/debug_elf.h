@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "util/error.h"
+#include "util/strbuf.h"
 
 #define BUILD_ID_MAX_BYTES 64
 
@@ -29,6 +30,9 @@ struct build_id {
 	unsigned char bytes[BUILD_ID_MAX_BYTES];
 	size_t size; /* 0: no build-id */
 };
+
+/* Append the build-id as lower-case hex. */
+void build_id_append(struct strbuf *out, const struct build_id *id);
 
 /*
  * Open the file `fd`. Takes ownership of `fd`, also on failure. The file is read, not

@@ -30,26 +30,30 @@ static int compare(const void *pa, const void *pb)
 	return strcmp(a->path, b->path);
 }
 
+static bool lacks_name(const struct report_frame *frame)
+{
+	return !frame->symbol && !frame->inlined && !frame->is_gap && frame->module &&
+	       frame->module[0] == '/';
+}
+
+static bool add_row(stripped_files *files, const struct report_row *row)
+{
+	for (size_t i = 0; i < row->depth; i++)
+		if (lacks_name(row->frames[i]) && !add(files, row->frames[i]))
+			return false;
+	return true;
+}
+
 struct error *report_find_stripped(const struct report *report, stripped_files *ret)
 {
-	bool ok = true;
-
 	for (size_t s = 0; s < report->section_count; s++) {
 		const struct report_section *section = &report->sections[s];
 
-		for (size_t r = 0; ok && r < section->row_count; r++) {
-			const struct report_row *row = &section->rows[r];
-
-			for (size_t i = 0; ok && i < row->depth; i++) {
-				const struct report_frame *frame = row->frames[i];
-
-				if (!frame->symbol && !frame->inlined && !frame->is_gap &&
-				    frame->module && frame->module[0] == '/')
-					ok = add(ret, frame);
-			}
-		}
+		for (size_t r = 0; r < section->row_count; r++)
+			if (!add_row(ret, &section->rows[r]))
+				return error_no_memory();
 	}
 	if (ret->len)
 		qsort(ret->data, ret->len, sizeof(*ret->data), compare);
-	return ok ? NULL : error_no_memory();
+	return NULL;
 }

@@ -62,13 +62,9 @@ static void show_progress(void *arg, const char *phase)
 
 static int fetch(void *arg, const struct build_id *id)
 {
-	_cleanup_(strbuf_deinit) struct strbuf question = {0}, hex = {0};
 	struct names_service *service = arg;
 
-	for (size_t i = 0; i < id->size; i++)
-		strbuf_appendf(&hex, "%02x", id->bytes[i]);
-	wire_put_text(&question, strbuf_text(&hex));
-	return hex.failed ? -1 : confined_ask(service->server, &question);
+	return names_ask_debug_file(service->server, id);
 }
 
 static struct error *open_lines(struct names_service *service, struct named *named)

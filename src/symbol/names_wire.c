@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "util/cleanup.h"
+
 /* The smallest source frame: sizes of two texts, two numbers and a flag. */
 #define SOURCE_MIN_BYTES 20
 
@@ -92,4 +94,13 @@ struct error *names_get_frame(struct wire *in, struct symbol *ret_symbol,
 	return is_whole ? error_create(ERROR_MALFORMED, "an answer about a frame is "
 							"malformed")
 			: error_no_memory();
+}
+
+int names_ask_debug_file(struct confined_server *server, const struct build_id *id)
+{
+	_cleanup_(strbuf_deinit) struct strbuf question = {0}, hex = {0};
+
+	build_id_append(&hex, id);
+	wire_put_text(&question, strbuf_text(&hex));
+	return hex.failed ? -1 : confined_ask(server, &question);
 }

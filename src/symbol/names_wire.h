@@ -3,7 +3,9 @@
 #ifndef SYMBOL_NAMES_WIRE_H
 #define SYMBOL_NAMES_WIRE_H
 
+#include "confined/confined.h"
 #include "confined/wire.h"
+#include "dwarf/debug_elf.h"
 #include "dwarf/source_frame.h"
 #include "symbol/symbolizer.h"
 
@@ -37,5 +39,9 @@ void names_put_frame(struct strbuf *out, const struct symbol *symbol,
 struct error *names_get_frame(struct wire *in, struct symbol *ret_symbol,
 			      struct source_frames *ret_sources)
 	__attribute__((warn_unused_result));
+
+/* A service asks memtrace, from within a request, for a debug file that is not at hand.
+ * Returns a descriptor, or -1. */
+int names_ask_debug_file(struct confined_server *server, const struct build_id *id);
 
 #endif

@@ -41,20 +41,11 @@ static void stored_destroy(struct stored *stored)
 DEFINE_CLEANUP(struct stored *, stored_destroy);
 DEFINE_CLEANUP(struct debug_elf *, debug_elf_close);
 
-static void append_hex(struct strbuf *out, const struct build_id *id)
-{
-	for (size_t i = 0; i < id->size; i++)
-		strbuf_appendf(out, "%02x", id->bytes[i]);
-}
-
 static int fetch(void *arg, const struct build_id *id)
 {
-	_cleanup_(strbuf_deinit) struct strbuf question = {0}, hex = {0};
 	struct stored_service *service = arg;
 
-	append_hex(&hex, id);
-	wire_put_text(&question, strbuf_text(&hex));
-	return hex.failed ? -1 : confined_ask(service->server, &question);
+	return names_ask_debug_file(service->server, id);
 }
 
 struct stored_service *stored_service_create(void)
@@ -86,7 +77,7 @@ static struct error *open_copy(const struct confined_request *request,
 {
 	int copy = fcntl(request->fd, F_DUPFD_CLOEXEC, 0);
 
-	return copy < 0 ? error_create(ERROR_MALFORMED, "there is no file")
+	return copy < 0 ? error_create(ERROR_MALFORMED, "the request has no file")
 			: debug_elf_open(copy, ret);
 }
 
@@ -100,7 +91,7 @@ static struct error *answer_identify(struct confined_request *request)
 	if (err)
 		return err;
 	id = debug_elf_build_id(image);
-	append_hex(&hex, &id);
+	build_id_append(&hex, &id);
 	if (hex.failed)
 		return error_no_memory();
 	wire_put_text(request->out, id.size ? hex.data : NULL);
@@ -112,7 +103,7 @@ static bool has_id(const struct debug_elf *image, const char *wanted)
 	_cleanup_(strbuf_deinit) struct strbuf hex = {0};
 	struct build_id id = debug_elf_build_id(image);
 
-	append_hex(&hex, &id);
+	build_id_append(&hex, &id);
 	return id.size && wanted && !hex.failed && !strcmp(hex.data, wanted);
 }
 
@@ -144,7 +135,7 @@ static struct error *answer_open(struct stored_service *service,
 	wire_put_u32(request->out, (uint32_t)service->files.len);
 	if (!vec_push(&service->files, stored))
 		return error_no_memory();
-	stored = NULL;
+	(void)take(stored);
 	return NULL;
 }
 

@@ -3,10 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <linux/bpf.h>
-
 #include "attach/site_places.h"
-#include "bpf/syscall.h"
 #include "trace/usdt_record.h"
 #include "trace/tracer_state.h"
 #include "util/cleanup.h"

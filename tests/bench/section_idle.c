@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "neighbour.h"
 #include "table.h"
 #include "tool.h"
 
@@ -70,34 +71,16 @@ static struct work work_of(const struct child *child)
 	return work;
 }
 
-/* Starts programs one after another until it is killed. */
-static pid_t start_neighbour(void)
-{
-	pid_t neighbour = fork();
-
-	if (neighbour < 0)
-		die("fork: %s", strerror(errno));
-	while (!neighbour) {
-		pid_t pid = fork();
-
-		if (!pid) {
-			execl("/bin/true", "true", (char *)NULL);
-			_exit(127);
-		}
-		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
-			_exit(1);
-	}
-	return neighbour;
-}
-
 /* Work in a second. */
 static struct work measure(const char *const options[], bool is_busy)
 {
 	struct target target = target_start();
 	struct tracing tracing = tool_start(TOOL_MEMTRACE, &target, options);
-	pid_t neighbour = is_busy ? start_neighbour() : 0;
+	pid_t neighbour = is_busy ? neighbour_start() : 0;
 	struct work before, after;
 
+	if (neighbour < 0)
+		die("fork: %s", strerror(errno));
 	target_fill(&target, 1000, 100);
 	sleep_ms(SETTLE_MS);
 	before = work_of(&tracing.child);

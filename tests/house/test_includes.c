@@ -220,7 +220,7 @@ static void draw_arrow(const struct room *from, const struct room *to)
 		}
 	}
 	CHECK_FAIL(
-		"docs/architecture.md has an arrow from %s to %s, which is no rule here",
+		"docs/architecture.md has an arrow from %s to %s; no rule here allows it",
 		from->name, to->name);
 }
 
@@ -244,8 +244,9 @@ static const char *read_group(const char *at, struct group *ret)
 		snprintf(name, sizeof(name), "%.*s", (int)len, at);
 		ret->rooms[ret->count] = find_room(name);
 		if (!ret->rooms[ret->count++]) {
-			CHECK_FAIL("docs/architecture.md draws %s, which is no folder",
-				   name);
+			CHECK_FAIL(
+				"docs/architecture.md draws %s; src/ has no such folder",
+				name);
 			return NULL;
 		}
 		at += len;

@@ -11,29 +11,11 @@
 #include "check.h"
 #include "live/threads.h"
 #include "live/trace.h"
+#include "neighbour.h"
 
 /* memtrace looks around often for the first 2 s. */
 #define SETTLE_S 4
 #define IDLE_S   5
-
-/* Starts programs one after another until it is killed. */
-static pid_t start_neighbour(void)
-{
-	pid_t neighbour = fork();
-
-	REQUIRE(neighbour >= 0);
-	while (!neighbour) {
-		pid_t pid = fork();
-
-		if (!pid) {
-			execl("/bin/true", "true", (char *)NULL);
-			_exit(127);
-		}
-		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
-			_exit(1);
-	}
-	return neighbour;
-}
 
 static void end_neighbour(pid_t pid)
 {
@@ -43,9 +25,10 @@ static void end_neighbour(pid_t pid)
 /* The wakeups of all threads of memtrace in a second, while programs start. */
 static double wakeups_per_s(const struct live_process *memtrace)
 {
-	pid_t neighbour = start_neighbour();
+	pid_t neighbour = neighbour_start();
 	unsigned long before, after;
 
+	REQUIRE(neighbour >= 0);
 	live_sleep(SETTLE_S);
 	before = threads_sum(live_pid(memtrace)).wakeups;
 	live_sleep(IDLE_S);
