@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of the option table: limits of tables and of work. See option_rows.h. */
+/* clang-format off */
+#define GROUP GROUP_LIMITS
+
+OPTION(MAX_ALLOCATIONS,
+	"max-allocations", .argument = "N",
+	.kind = KIND_QUANTITY, FIELD(max_allocations),
+	.min = 1024, .max = UINT64_C(1) << 30,
+	.expected = "a number from 1024 to 1G (1073741824), such as 4M",
+	.help = "make room for N live blocks; those beyond are counted, not listed "
+		"(default 1M = 1048576)")
+
+OPTION(MAX_STACKS,
+	"max-stacks", .argument = "N",
+	.kind = KIND_QUANTITY, FIELD(max_stacks),
+	.min = 64, .max = UINT64_C(1) << 24,
+	.expected = "a number from 64 to 16M (16777216), such as 256K",
+	.help = "tell at most N call paths apart, of 16 frames on average (default "
+		"256K = 262144; 64K with --tables hashes)")
+
+OPTION(MAX_THREADS,
+	"max-threads", .argument = "N",
+	.kind = KIND_QUANTITY, FIELD(max_threads),
+	.min = 64, .max = UINT64_C(1) << 20,
+	.expected = "a number from 64 to 1M (1048576), such as 64K",
+	.help = "with --traffic, tell at most N threads apart, those that have exited "
+		"too (default 16K = 16384)")
+
+OPTION(MAX_PROCESSES,
+	"max-processes", .argument = "N",
+	.kind = KIND_QUANTITY, FIELD(max_processes),
+	.min = 64, .max = UINT64_C(1) << 15,
+	.expected = "a number from 64 to 32K (32768), such as 4K",
+	.help = "with --follow-forks, and with --lib alone, make room for N processes "
+		"at once; up to N/4 that have exited are kept for the next report "
+		"(default 16K = 16384)")
+
+OPTION(STACK_DEPTH,
+	"stack-depth", .argument = "N",
+	.kind = KIND_INTEGER, FIELD(stack_depth), .min = 1, .max = 127,
+	.expected = "a whole number from 1 to 127",
+	.help = "keep at most N frames of a call path, of a deeper "
+		"one both ends (default 127, which is the "
+		"most, and 64 with --unwind fp and --kernel)")
+
+OPTION(UNWIND_CPU,
+	"unwind-cpu", .argument = "PERCENT",
+	.kind = KIND_INTEGER, FIELD(unwind_cpu_percent), .min = 1, .max = 100,
+	.expected = "a whole number from 1 to 100",
+	.help = "let the search for unwind rules of new call sites take PERCENT of one "
+		"processor, averaged over 20 s (default 25); stacks of call sites "
+		"beyond are cut short and counted")
+
+OPTION(UNWIND_MEMORY,
+	"unwind-memory", .argument = "SIZE",
+	.kind = KIND_SIZE, FIELD(unwind_memory_bytes),
+	.min = 1 << 20, .max = UINT64_C(1) << 30,
+	.expected = "a size from 1M to 1G",
+	.help = "let the unwind rules of whole files take at most SIZE of kernel "
+		"memory, which is taken as it is needed (default 32M); the files "
+		"that are used least go first")
+
+#undef GROUP
+/* clang-format on */

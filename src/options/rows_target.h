@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of the option table: what to trace. See option_rows.h. */
+/* clang-format off */
+#define GROUP GROUP_TARGET
+
+OPTION(PID,
+	"pid", 'p', .argument = "PID",
+	.kind = KIND_PIDS, FIELD(pids),
+	/* PID_MAX_LIMIT, include/linux/threads.h */
+	.min = 1, .max = 4194304,
+	.expected = "a process id from 1 to 4194304, or several such as 12,34",
+	.help = "the process to trace; it runs on while it is traced. Several: "
+		"1,2,3, or the option again")
+
+OPTION(FOLLOW_FORKS,
+	"follow-forks", .kind = KIND_FLAG,
+	FIELD(follow_forks),
+	.help = "trace the children of the process too, from their fork on, but "
+		"not those that run already")
+
+OPTION(PROGRAM,
+	"program", .argument = "FILE",
+	.kind = KIND_PATH, FIELD(program), .offer = OFFER_FILES,
+	.expected = "the program to start",
+	.help = "start FILE and trace it from its first instruction; what follows "
+		"'--' is then its argument 0 and further arguments (default: FILE "
+		"alone)")
+
+OPTION(LIB,
+	"lib", 'L', "obj", 'O', .argument = "FILE",
+	.kind = KIND_PATH, FIELD(library), .offer = OFFER_FILES,
+	.expected = "the file that holds the allocator",
+	.help = "look for the allocator in this file only (default: in every file that "
+		"the process has mapped); without a process: trace every process "
+		"that maps it")
+
+OPTION(ALL,
+	"all", .kind = KIND_FLAG, FIELD(all),
+	.help = "trace every process of the machine, with --growth, --event or "
+		"--lib of the C library; --lib of another file alone traces "
+		"every process that maps it")
+
+OPTION(SYMBOLS_PREFIX,
+	"symbols-prefix", .argument = "PREFIX",
+	.kind = KIND_PATH, FIELD(symbols_prefix),
+	.expected = "what the names of the allocator's functions begin with, such "
+		    "as my_ for my_malloc",
+	.help = "trace PREFIXmalloc, PREFIXfree and so on (default: the names of "
+		"libc, jemalloc, tcmalloc and mimalloc)")
+
+OPTION(FUNCTION,
+	"function", .argument = "NAME",
+	.kind = KIND_PATH, FIELD(function),
+	.expected = "the name of a function that allocates, such as calloc or _Znwm",
+	.help = "trace only blocks that this function allocates (default: all)")
+
+OPTION(MAPPINGS,
+	"mappings", .kind = KIND_FLAG, FIELD(mappings),
+	.help = "trace mmap, munmap and mremap too, with totals of their own")
+
+OPTION(OTEL_MEMORY,
+	"otel-memory", .kind = KIND_FLAG,
+	FIELD(otel_memory),
+	.help = "trace the blocks that the program reports with OpenTelemetry's USDT "
+		"probes otel_memory:alloc and otel_memory:free, and no "
+		"allocation functions")
+
+OPTION(REPLAY,
+	"replay", .argument = "FILE", .kind = KIND_PATH,
+	.offline = OFFLINE_REPLAY, FIELD(replay), .offer = OFFER_SNAPSHOTS,
+	.expected = "a file that --save has written",
+	.help = "trace nothing: make the report of a snapshot that --save has "
+		"written, here or elsewhere; needs no root")
+
+OPTION(DIFF,
+	"diff", .argument = "OLD NEW", .kind = KIND_PAIR,
+	.offline = OFFLINE_DIFF, FIELD(diff_old), .offer = OFFER_SNAPSHOTS,
+	.expected = "two files that --save has written, the older one first",
+	.help = "trace nothing: show which stacks of two snapshots differ, and by "
+		"how much; stacks are matched by names")
+
+OPTION(EVENT,
+	"event", 'e', .argument = "SPEC",
+	.kind = KIND_PATH, FIELD(event),
+	.expected = "an event, such as uprobe:libc.so.6:malloc, profile:hz:99, "
+		    "software:page-faults:1 or tracepoint:syscalls:sys_enter_mmap",
+	.help = "count the stacks that come to an event instead of tracing "
+		"allocations: uprobe:PATH:FUNCTION[+OFFSET], "
+		"uretprobe:PATH:FUNCTION, usdt:PATH:PROVIDER:NAME, "
+		"tracepoint:CATEGORY:NAME, profile:hz:N, software:NAME:N, "
+		"hardware:NAME:N, kprobe:FUNCTION, kretprobe:FUNCTION; without a "
+		"process: in all")
+
+OPTION(GROWTH,
+	"growth", .kind = KIND_FLAG, FIELD(growth),
+	.help = "watch growth at little cost, without probes in the allocator: stacks "
+		"of page faults, and of mappings by mmap, mremap and brk")
+
+OPTION(KERNEL_STACKS,
+	"kernel-stacks", .kind = KIND_FLAG,
+	FIELD(kernel_stacks),
+	.help = "with --event or --growth: the kernel's part of the stack too")
+
+OPTION(KERNEL,
+	"kernel", 'k', .kind = KIND_FLAG, FIELD(kernel),
+	.help = "trace what the kernel itself allocates, instead: slab objects, pages, "
+		"per-CPU memory and vmalloc; with a process only what is made on its "
+		"behalf")
+
+OPTION(WITH_KERNEL,
+	"with-kernel", .kind = KIND_FLAG, FIELD(with_kernel),
+	.help = "trace a process and, in a section of its own, what the kernel "
+		"allocates on its behalf")
+
+OPTION(TRAFFIC,
+	"traffic", .kind = KIND_FLAG, FIELD(traffic),
+	.help = "count allocations, frees, peak, lifetimes and threads of each call "
+		"path")
+
+OPTION(PEAK,
+	"peak", .kind = KIND_FLAG, FIELD(peak),
+	.help = "count also what each call path held when the heap of all processes "
+		"together was largest; with --view peak, --flame-of peak and --save anyway")
+
+OPTION(TEMPORARY_THRESHOLD,
+	"temporary-threshold", .argument = "N",
+	.kind = KIND_INTEGER, FIELD(temporary_threshold), .min = 0, .max = 63,
+	.expected = "a whole number from 0 to 63",
+	.help = "with --traffic, a block is temporary that its thread frees with at "
+		"most N of its own heap events between (default 0: as the very next)")
+
+#undef GROUP
+/* clang-format on */
