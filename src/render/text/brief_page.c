@@ -2,6 +2,9 @@
 #include "render/text/brief_page.h"
 
 #include <stdarg.h>
+#include <string.h>
+
+#include "render/text/words.h"
 
 /* Lines that begin with a label, and where their text begins. */
 #define LABEL_COLUMNS        12
@@ -164,44 +167,29 @@ void brief_putf(struct brief_page *page, enum text_style style, const char *form
 	va_end(ap);
 }
 
-/* The length of the first word of `text`; of a number with the word behind it. */
-static size_t word_len(const char *text)
-{
-	size_t len = strcspn(text, " ");
-	const char *digits = text + (*text == '+' || *text == '-');
-
-	if (*digits >= '0' && *digits <= '9' && text[len] == ' ' && text[len + 1] != ' ')
-		len += 1 + strcspn(text + len + 1, " ");
-	return len;
-}
-
 void brief_put_words(struct brief_page *page, enum text_style style, size_t indent,
 		     const char *text)
 {
-	bool utf8 = page->report->options.utf8, is_first = true;
-	struct strbuf word = {0};
+	const struct report_options *options = &page->report->options;
+	const char *end = text + strlen(text);
+	struct word_line line = {
+		.out = &page->text,
+		.columns = page->columns,
+		.used = page->used,
+		/* At least one, as brief_indent(). */
+		.indent = !indent                  ? 1
+			  : indent < page->columns ? indent
+						   : page->columns,
+		.utf8 = options->utf8,
+		.cuts = true,
+		.color = options->color && style != TEXT_PLAIN,
+		.style = style,
+	};
 
-	text += strspn(text, " ");
-	for (; *text; text += strspn(text, " ")) {
-		size_t len = word_len(text), width = brief_width(text, len, utf8);
-
-		if (!is_first && width + 1 > brief_room(page)) {
-			brief_end_line(page);
-			brief_indent(page, indent);
-		} else if (!is_first) {
-			brief_put(page, TEXT_PLAIN, " ");
-		} else if (width > brief_room(page) && page->used > indent) {
-			brief_end_line(page);
-			brief_indent(page, indent);
-		}
-		strbuf_clear(&word);
-		strbuf_append_bytes(&word, text, len);
-		brief_put(page, style, strbuf_text(&word));
-		text += len;
-		is_first = false;
-	}
-	page->text.failed |= word.failed;
-	strbuf_deinit(&word);
+	words_skip_blanks(&text, end, 0);
+	words_put(&line, text, end);
+	page->used = line.used;
+	page->lines += line.lines;
 }
 
 void brief_put_labelled(struct brief_page *page, const char *label, const char *text)
