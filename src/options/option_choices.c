@@ -18,12 +18,17 @@ const char *const choice_sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_TEMPORARY] = "temporary",
 				    [REPORT_SORT_CUMULATIVE] = "cumulative",
 				    NULL};
-const char *const choice_groups[] = {
-	[REPORT_GROUP_PATH] = "path",           [REPORT_GROUP_PROCESS] = "process",
-	[REPORT_GROUP_FUNCTION] = "function",   [REPORT_GROUP_CALLER] = "caller",
-	[REPORT_GROUP_MODULE] = "module",       [REPORT_GROUP_LIBRARY] = "library",
-	[REPORT_GROUP_SOURCE] = "source",       [REPORT_GROUP_LINE] = "line",
-	[REPORT_GROUP_ALLOCATOR] = "allocator", NULL};
+const char *const choice_groups[] = {[REPORT_GROUP_PATH] = "stack",
+				     [REPORT_GROUP_PROCESS] = "process",
+				     [REPORT_GROUP_FUNCTION] = "function",
+				     [REPORT_GROUP_CALLER] = "caller",
+				     [REPORT_GROUP_MODULE] = "module",
+				     [REPORT_GROUP_LIBRARY] = "library",
+				     [REPORT_GROUP_SOURCE] = "source",
+				     [REPORT_GROUP_LINE] = "line",
+				     [REPORT_GROUP_ALLOCATOR] = "allocator",
+				     [REPORT_GROUP_THREAD] = "thread",
+				     NULL};
 const char *const choice_flame_ofs[] = {[REPORT_FLAME_LIVE] = "live",
 					[REPORT_FLAME_PEAK] = "peak",
 					[REPORT_FLAME_TRAFFIC] = "traffic",

@@ -170,6 +170,10 @@ static struct error *check_sort(const struct options *options,
 {
 	const char *name = report_sort_name(options->sort);
 
+	if (options->group_by == REPORT_GROUP_THREAD &&
+	    options->sort == REPORT_SORT_GROWTH)
+		return option_error("--sort growth does not work with --group-by thread, "
+				    "which shows size and count");
 	if (view->sorts && !(view->sorts & 1u << options->sort))
 		return option_error(
 			"--sort %s does not work with --view %s, which has %s", name,
@@ -206,6 +210,10 @@ static struct error *check_view(const struct options_given *given)
 	    options->flame_of == REPORT_FLAME_PEAK)
 		options->peak = true;
 	if (options->peak || options->flame_of == REPORT_FLAME_TRAFFIC)
+		options->traffic = true;
+	/* The names of threads, also of those that have exited, come with it. The
+	 * kernel's blocks have none. */
+	if (options->group_by == REPORT_GROUP_THREAD && !options->kernel)
 		options->traffic = true;
 	if (options->combined_only && options->sort == REPORT_SORT_AGE)
 		return option_error_clash_value(OPTION_SORT, "age", OPTION_COMBINED_ONLY,

@@ -59,13 +59,14 @@ OPTION(GROUP_BY,
 	"group-by", .argument = "WHAT",
 	.offline = OFFLINE_REPLAY, .kind = KIND_CHOICE, FIELD(group_by),
 	.choices = choice_groups,
-	.expected = "'path', 'process', 'function', 'caller', 'module', 'library', "
-		    "'source', 'line' or 'allocator'",
-	.help = "with several processes: path (the default) makes one row of the same "
-		"call path in all of them, process lists the rows of each together. Instead of "
+	.expected = "'stack', 'process', 'function', 'caller', 'module', 'library', "
+		    "'source', 'line', 'allocator' or 'thread'",
+	.help = "with several processes: stack (the default) makes one row of the same "
+		"stack in all of them, process lists the rows of each together. Instead of "
 		"stacks: a table by function (as --view functions), caller (the innermost "
 		"function of the program's own code), module, library (the program's own "
-		"code, libstdc++ and so on), source (file), line or allocator")
+		"code, libstdc++ and so on), source (file), line, allocator or thread (that "
+		"allocated; counts traffic too)")
 
 OPTION(SHOW_ALLOCS,
 	"show-allocs", 'a', .offline = OFFLINE_REPLAY,

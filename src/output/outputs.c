@@ -147,6 +147,7 @@ static struct error *render(const struct options *options, size_t kind,
 		struct report view;
 		struct error *err;
 
+		all.entries = 0;
 		/* List single blocks only if --show-allocs asked for them. */
 		if (kind == OUTPUT_JSON)
 			all.show_blocks = options->show_allocs;

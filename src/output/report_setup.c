@@ -81,6 +81,8 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 {
 	const struct view_ops *view = view_find(options->view);
 	bool is_json = !strcmp(options->format, "json");
+	/* JSON has groups, but no tree. */
+	bool is_of_all = view->all_rows && (!is_json || !strcmp(view->name, "functions"));
 
 	*ret = (struct report_setup){
 		.format = is_terminal && options->brief_on_terminal ? "brief"
@@ -124,7 +126,7 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 			ret->options.top = BRIEF_STACKS;
 	}
 	report_setup_measure(ret);
-	if (view->all_rows && !strcmp(ret->format, "text")) {
+	if (is_of_all && strcmp(ret->format, "brief") != 0) {
 		ret->options.entries = options->top;
 		ret->options.top = 0;
 		ret->options.gone = true;

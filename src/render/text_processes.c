@@ -19,6 +19,25 @@ void text_append_process(struct strbuf *text, const struct snapshot_process *pro
 	strbuf_append_char(text, ')');
 }
 
+void text_append_thread(struct strbuf *text, const struct report *report, uint32_t tid,
+			const struct snapshot_thread *thread)
+{
+	const struct snapshot_process *process =
+		thread ? snapshot_process(report->snapshot, thread->process) : NULL;
+
+	strbuf_appendf(text, "%" PRIu32, tid);
+	if (!thread)
+		return;
+	strbuf_append(text, " (");
+	escape_text(text, thread->name ? thread->name : "unknown");
+	strbuf_append_char(text, ')');
+	if (!report_is_of_one(report) && process) {
+		strbuf_append(text, " of ");
+		text_append_process(text, process);
+	}
+	strbuf_append(text, thread->exited ? ", exited" : "");
+}
+
 static void append_end(struct strbuf *text, const struct report_process *p)
 {
 	text_append_process(text, p->process);

@@ -9,6 +9,11 @@
 /* Append "1118 (leak)" or "1118 (leak, 7 in its namespace)". */
 void text_append_process(struct strbuf *text, const struct snapshot_process *process);
 
+/* Append "1119 (worker) of 1118 (server), exited": the name, the process and the state as
+ * far as they are known. `thread` may be NULL. The process only with several. */
+void text_append_thread(struct strbuf *text, const struct report *report, uint32_t tid,
+			const struct snapshot_thread *thread);
+
 /* Append which processes hold the blocks of a row: " in 1118 (leak)" or " in 40 processes
  * (cc1, as)", with the commands of the largest holders. Appends nothing in a report of
  * one process. */

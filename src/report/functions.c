@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/functions.h"
 
+#include <string.h>
+
 #include "util/saturate.h"
 
 struct adder {
@@ -38,8 +40,30 @@ static bool extend(struct adder *a)
 	return true;
 }
 
+/* Each thread has a part of the row. */
+static bool add_threads(struct adder *a, const struct report_row *row)
+{
+	for (size_t i = 0; i < row->thread_count; i++) {
+		const struct report_share *share = &row->threads[i];
+		struct function *function;
+		uint32_t group;
+
+		if (!groups_thread(&a->ret->groups, row, share->tid, &group) ||
+		    !extend(a))
+			return false;
+		function = &a->list.data[group];
+		function->flat.size_bytes =
+			saturate_add(function->flat.size_bytes, share->size_bytes);
+		function->flat.count = saturate_add(function->flat.count, share->count);
+		function->cumulative = function->flat;
+	}
+	return true;
+}
+
 static bool add_row(struct adder *a, const struct report_row *row)
 {
+	if (a->ret->groups.by == REPORT_GROUP_THREAD)
+		return add_threads(a, row);
 	if (!groups_path(&a->ret->groups, row, false, &a->path) || !extend(a))
 		return false;
 	a->rows++;
@@ -120,4 +144,14 @@ void functions_deinit(struct functions *functions)
 	free(functions->list);
 	functions->list = NULL;
 	functions->count = 0;
+}
+
+bool functions_are_shown(const struct report *report)
+{
+	return report->options.view && !strcmp(report->options.view, "functions");
+}
+
+bool functions_have_growth(enum report_group by)
+{
+	return by != REPORT_GROUP_THREAD;
 }

@@ -8,7 +8,7 @@
 /* Estimates if blocks were sampled. */
 struct function_sum {
 	uint64_t size_bytes, count;
-	int64_t growth_bytes; /* since the previous report */
+	int64_t growth_bytes; /* since the previous report; by REPORT_GROUP_THREAD 0 */
 };
 
 struct function {
@@ -37,5 +37,11 @@ struct error *functions_find(const struct report *report,
 			     const struct report_section *section, enum report_group by,
 			     struct functions *ret) __attribute__((warn_unused_result));
 void functions_deinit(struct functions *functions);
+
+/* Is the growth of the groups known? */
+bool functions_have_growth(enum report_group by);
+
+/* Does the report show such a table? */
+bool functions_are_shown(const struct report *report);
 
 #endif

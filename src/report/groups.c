@@ -10,7 +10,23 @@
 
 bool report_group_is_single(enum report_group by)
 {
-	return by == REPORT_GROUP_CALLER || by == REPORT_GROUP_ALLOCATOR;
+	return by == REPORT_GROUP_CALLER || by == REPORT_GROUP_ALLOCATOR ||
+	       by == REPORT_GROUP_THREAD;
+}
+
+static bool init_threads(struct groups *ret, const struct snapshot *snap)
+{
+	for (size_t i = 0; i < snap->threads.len; i++) {
+		const struct snapshot_thread *thread = &snap->threads.data[i];
+		uint64_t known;
+
+		/* A tid that was used again is of the thread that still runs. */
+		if (hashmap_get(&ret->threads, thread->tid, &known) && thread->exited)
+			continue;
+		if (!hashmap_put(&ret->threads, thread->tid, i))
+			return false;
+	}
+	return true;
 }
 
 bool groups_init(struct groups *ret, const struct report *report, enum report_group by)
@@ -30,7 +46,10 @@ bool groups_init(struct groups *ret, const struct report *report, enum report_gr
 	hashmap_init(&ret->places, seed);
 	hashmap_init(&ret->codes, seed);
 	hashmap_init(&ret->others, seed);
+	hashmap_init(&ret->threads, seed);
 	if (!ret->by_frame || !ret->kinds)
+		return false;
+	if (by == REPORT_GROUP_THREAD && !init_threads(ret, report->snapshot))
 		return false;
 	memset(ret->by_frame, 0xff, count * sizeof(*ret->by_frame));
 	return true;
@@ -44,6 +63,7 @@ void groups_deinit(struct groups *groups)
 	hashmap_deinit(&groups->places);
 	hashmap_deinit(&groups->codes);
 	hashmap_deinit(&groups->others);
+	hashmap_deinit(&groups->threads);
 	free(groups->by_frame);
 	free(groups->kinds);
 	strbuf_deinit(&groups->scratch);
@@ -279,6 +299,14 @@ bool groups_process(struct groups *groups, const struct report_row *row, uint32_
 			    row->process ? (uint32_t)row->process->pid : 0, &group, ret);
 }
 
+bool groups_thread(struct groups *groups, const struct report_row *row, uint32_t tid,
+		   uint32_t *ret)
+{
+	const struct group group = {.kind = GROUP_THREAD, .row = row, .tid = tid};
+
+	return number_group(groups, &groups->others, GROUP_THREAD, tid, &group, ret);
+}
+
 /* --- texts -------------------------------------------------------------------------- */
 
 static const char *get(const struct groups *groups, uint32_t text)
@@ -299,4 +327,16 @@ const char *group_module(const struct groups *groups, const struct group *group)
 const char *group_file(const struct groups *groups, const struct group *group)
 {
 	return group->kind == GROUP_CODE ? get(groups, group->file) : NULL;
+}
+
+const struct snapshot_thread *group_thread(const struct report *report,
+					   const struct groups *groups,
+					   const struct group *group)
+{
+	uint64_t index;
+
+	return group->kind == GROUP_THREAD &&
+			       hashmap_get(&groups->threads, group->tid, &index)
+		       ? &report->snapshot->threads.data[index]
+		       : NULL;
 }

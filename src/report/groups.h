@@ -20,6 +20,7 @@ enum group_kind {
 	GROUP_END,       /* why a stack ends early, or has no frames; see `row` */
 	GROUP_PROCESS,   /* the process of `row` */
 	GROUP_ALLOCATOR, /* the allocator of `row` */
+	GROUP_THREAD,    /* the thread `tid` */
 };
 
 struct group {
@@ -29,6 +30,7 @@ struct group {
 	uint32_t name, module, file;
 	unsigned line;                /* in `file`; 0: unknown */
 	const struct report_row *row; /* the first row that has it */
+	uint32_t tid;                 /* of GROUP_THREAD */
 };
 
 typedef VEC(uint32_t) group_path;
@@ -38,8 +40,10 @@ struct groups {
 	VEC(struct group) list;
 	struct string_table texts;
 	struct hashmap functions, places, codes, others; /* pairs of numbers -> number */
-	uint32_t *by_frame;   /* by report_frame.index; UINT32_MAX: not grouped yet */
-	bool full_names;      /* groups differ by full names, not by short ones */
+	struct hashmap
+		threads;    /* by REPORT_GROUP_THREAD: tid -> index of snapshot.threads */
+	uint32_t *by_frame; /* by report_frame.index; UINT32_MAX: not grouped yet */
+	bool full_names;    /* groups differ by full names, not by short ones */
 	unsigned char *kinds; /* enum code_kind, by report_frame.index */
 	size_t frame_count;
 	struct strbuf scratch;
@@ -68,7 +72,18 @@ bool groups_path(struct groups *groups, const struct report_row *row, bool with_
 bool groups_process(struct groups *groups, const struct report_row *row, uint32_t *ret)
 	__attribute__((warn_unused_result));
 
-/* Does a row have only one group? */
+/* The group of the thread `tid`, which allocated blocks of the row. False: memory is
+ * out. */
+bool groups_thread(struct groups *groups, const struct report_row *row, uint32_t tid,
+		   uint32_t *ret) __attribute__((warn_unused_result));
+
+/* What is known of the thread of a GROUP_THREAD; NULL: nothing. Borrowed from the
+ * snapshot. */
+const struct snapshot_thread *group_thread(const struct report *report,
+					   const struct groups *groups,
+					   const struct group *group);
+
+/* Are flat and cumulative sizes the same, since a block has only one group? */
 bool report_group_is_single(enum report_group by);
 
 /* The name, the path of the module and the path of the source file; NULL: unknown.

@@ -32,6 +32,7 @@ enum report_group {
 	REPORT_GROUP_SOURCE,    /* source files */
 	REPORT_GROUP_LINE,      /* lines of functions */
 	REPORT_GROUP_ALLOCATOR, /* allocators that were called */
+	REPORT_GROUP_THREAD,    /* threads that allocated */
 };
 
 /* How names and paths are shown. */

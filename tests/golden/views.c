@@ -281,7 +281,8 @@ static void other_groups(void)
 	} cases[] = {
 		{"caller", REPORT_GROUP_CALLER},   {"module", REPORT_GROUP_MODULE},
 		{"library", REPORT_GROUP_LIBRARY}, {"source", REPORT_GROUP_SOURCE},
-		{"line", REPORT_GROUP_LINE},       {"allocator", REPORT_GROUP_ALLOCATOR}};
+		{"line", REPORT_GROUP_LINE},       {"allocator", REPORT_GROUP_ALLOCATOR},
+		{"thread", REPORT_GROUP_THREAD}};
 	_cleanup_(fixture_deinit) struct fixture f;
 	struct report_options options;
 
@@ -293,6 +294,8 @@ static void other_groups(void)
 		options.group_by = cases[i].group_by;
 		snprintf(name, sizeof(name), "functions-%s", cases[i].name);
 		check(&f, name, "txt", &options);
+		check(&f, name, "csv", &options);
+		check(&f, name, "json", &options);
 	}
 	options = options_of(view_find("tree"));
 	options.callees_first = true;

@@ -342,6 +342,51 @@ static void every_event_is_counted(void)
 	count_events("--traffic --unwind fp --tables hashes");
 }
 
+static int64_t left_of(const json_t *thread, const char *made, const char *own,
+		       const char *others)
+{
+	return live_int(thread, made) - live_int(thread, own) - live_int(thread, others);
+}
+
+/* --group-by thread: what each thread has allocated and nobody has freed. It turns on
+ * what names threads, and none is left out. */
+static void live_blocks_by_thread(void)
+{
+	struct live_process *target = target_start(TRAFFIC_BINARY), *memtrace;
+	const json_t *group, *thread;
+	json_t *report, *truth;
+	size_t i, k, found = 0;
+	int64_t bytes = 0;
+
+	memtrace = memtrace_start(live_pid(target), "--group-by thread --top 0");
+	oracle_do(target, "run 4000 0");
+	report = memtrace_report(memtrace);
+	truth = oracle_ask(target, "truth");
+	json_array_foreach (live_get(report, "heap.groups"), i, group) {
+		bytes += live_int(group, "flat.size_bytes");
+		json_array_foreach (live_get(truth, "threads"), k, thread) {
+			if (live_int(thread, "tid") != live_int(group, "tid"))
+				continue;
+			found++;
+			CHECK(json_is_string(live_get(group, "name")));
+			CHECK_INT(live_int(group, "pid"), live_pid(target));
+			CHECK_INT(live_int(group, "flat.size_bytes"),
+				  left_of(thread, "allocated_bytes", "freed_own_bytes",
+					  "freed_by_others_bytes"));
+			CHECK_INT(live_int(group, "flat.blocks"),
+				  left_of(thread, "allocations", "freed_own",
+					  "freed_by_others"));
+		}
+	}
+	CHECK(found >= 2);
+	CHECK_INT(found, i);
+	CHECK_INT(bytes, live_int(report, "heap.live_bytes"));
+	json_decref(report);
+	json_decref(truth);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
 /* Stacks that miss a rule get their number after the block's events were counted. */
 static void by_rules_as_well(void)
 {
@@ -489,6 +534,7 @@ int main(void)
 	RUN(every_event_is_counted);
 	RUN(by_rules_as_well);
 	RUN(at_the_peak_of_a_crowd);
+	RUN(live_blocks_by_thread);
 	RUN(threads_at_once);
 	RUN(sampled);
 	RUN(a_child_dies);

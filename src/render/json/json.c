@@ -2,6 +2,7 @@
 #include "render/formats.h"
 
 #include "render/json/fields.h"
+#include "render/json/groups.h"
 #include "render/json/parts.h"
 #include "render/json/rows.h"
 #include "render/json/traffic.h"
@@ -268,6 +269,7 @@ static void write_section(struct json_page *page, const struct report_section *s
 	json_write_singles(page, section);
 	if (json_has_traffic(page->report, section))
 		json_write_heap_traffic(&page->stream, page->report->snapshot);
+	json_write_groups(page, section);
 	json_write_suspects(page, section);
 	json_write_rows(page, section);
 }

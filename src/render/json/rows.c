@@ -7,6 +7,7 @@
 #include "render/json/traffic.h"
 #include "render/json/values.h"
 #include "render/suspect_words.h"
+#include "report/functions.h"
 #include "report/histogram.h"
 #include "util/cleanup.h"
 #include "util/saturate.h"
@@ -241,15 +242,23 @@ static void write_event_row(struct json_page *page, const struct report_section 
 	write_frames(page, row);
 }
 
+size_t json_shown(const struct report *report, size_t count)
+{
+	uint64_t most = functions_are_shown(report) ? report->options.entries : 0;
+
+	return most && most < count ? (size_t)most : count;
+}
+
 static void write_list(struct json_page *page, const struct report_section *section,
 		       void (*write)(struct json_page *page,
 				     const struct report_section *section,
 				     const struct report_row *row))
 {
 	struct json_stream *s = &page->stream;
+	size_t shown = json_shown(page->report, section->row_count);
 
 	json_stream_open(s, "stacks", '[');
-	for (size_t i = 0; i < section->row_count && !s->text.failed; i++) {
+	for (size_t i = 0; i < shown && !s->text.failed; i++) {
 		json_stream_open(s, NULL, '{');
 		write(page, section, &section->rows[i]);
 		json_stream_close(s, '}');
@@ -294,9 +303,10 @@ static void write_suspect(struct json_page *page, const struct report_section *s
 void json_write_suspects(struct json_page *page, const struct report_section *section)
 {
 	struct json_stream *s = &page->stream;
+	size_t shown = json_shown(page->report, section->suspect_count);
 
 	json_stream_open(s, "suspects", '[');
-	for (size_t i = 0; i < section->suspect_count && !s->text.failed; i++) {
+	for (size_t i = 0; i < shown && !s->text.failed; i++) {
 		json_stream_open(s, NULL, '{');
 		write_suspect(page, section, &section->suspects[i]);
 		json_stream_close(s, '}');

@@ -28,6 +28,10 @@ void json_write_singles(struct json_page *page, const struct report_section *sec
 /* Write "live_sizes": the sizes of all blocks of the section. */
 void json_write_live_sizes(struct json_page *page, const struct report_section *section);
 
+/* How many of `count` entries of a list are written: all that are in the report, or with
+ * groups at most options.entries, because groups need all rows. */
+size_t json_shown(const struct report *report, size_t count);
+
 /* Does the section have traffic? */
 bool json_has_traffic(const struct report *report, const struct report_section *section);
 

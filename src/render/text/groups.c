@@ -45,8 +45,8 @@ static void append_end(struct strbuf *out, const struct report_row *row)
 	append_in_brackets(out, end ? end : "no frames");
 }
 
-static void append_name(struct strbuf *out, const struct groups *groups,
-			const struct group *group)
+static void append_name(struct strbuf *out, const struct report *report,
+			const struct groups *groups, const struct group *group)
 {
 	const struct report_row *row = group->row;
 
@@ -73,6 +73,10 @@ static void append_name(struct strbuf *out, const struct groups *groups,
 		else
 			strbuf_append(out, "[unknown]");
 		break;
+	case GROUP_THREAD:
+		text_append_thread(out, report, group->tid,
+				   group_thread(report, groups, group));
+		break;
 	}
 }
 
@@ -86,7 +90,7 @@ size_t text_append_group(struct strbuf *text, const struct report *report,
 	struct strbuf name = {0};
 	size_t before = text->len;
 
-	append_name(&name, groups, group);
+	append_name(&name, report, groups, group);
 	brief_append_cut(text, strbuf_text(&name), most, utf8);
 	text->failed |= name.failed;
 	strbuf_deinit(&name);

@@ -28,6 +28,7 @@ static const char *const words[][2] = {
 	[REPORT_GROUP_SOURCE] = {"source file", "source files"},
 	[REPORT_GROUP_LINE] = {"line", "lines"},
 	[REPORT_GROUP_ALLOCATOR] = {"allocator", "allocators"},
+	[REPORT_GROUP_THREAD] = {"thread", "threads"},
 };
 
 static const char *sort_words(const struct report *report)
@@ -53,9 +54,10 @@ static bool has_growth(const struct report *report)
 {
 	size_t columns = text_columns(&report->options);
 
-	return report->has_previous && (!columns || columns >= GROWTH_COLUMNS ||
-					report->sort == REPORT_SORT_GROWTH ||
-					report_group_is_single(report->options.group_by));
+	return report->has_previous && functions_have_growth(report->options.group_by) &&
+	       (!columns || columns >= GROWTH_COLUMNS ||
+		report->sort == REPORT_SORT_GROWTH ||
+		report_group_is_single(report->options.group_by));
 }
 
 static bool has_blocks(const struct report *report)
@@ -176,10 +178,11 @@ static void write_text(const char *text, FILE *out)
 	fputc(',', out);
 }
 
-static void write_sum(const struct function_sum *sum, FILE *out)
+static void write_sum(const struct function_sum *sum, bool has_growth, FILE *out)
 {
-	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRId64, sum->size_bytes, sum->count,
-		sum->growth_bytes);
+	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",", sum->size_bytes, sum->count);
+	if (has_growth)
+		fprintf(out, "%" PRId64, sum->growth_bytes);
 }
 
 static void write_function(const struct report *report, enum block_class class,
@@ -187,6 +190,7 @@ static void write_function(const struct report *report, enum block_class class,
 			   FILE *out)
 {
 	const struct group *group = &groups->list.data[function->group];
+	bool has_growth = functions_have_growth(groups->by);
 	struct strbuf name = {0};
 
 	text_append_group(&name, report, groups, group);
@@ -198,8 +202,8 @@ static void write_function(const struct report *report, enum block_class class,
 	write_text(group_file(groups, group), out);
 	if (group->line)
 		fprintf(out, "%u", group->line);
-	write_sum(&function->flat, out);
-	write_sum(&function->cumulative, out);
+	write_sum(&function->flat, has_growth, out);
+	write_sum(&function->cumulative, has_growth, out);
 	fputs("\r\n", out);
 	strbuf_deinit(&name);
 }

@@ -21,14 +21,9 @@ static void append_thread(struct text_page *page, const struct report_thread *t)
 		       t->live_count);
 	for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++)
 		strbuf_appendf(text, " %12s", units_format_bytes(bytes[i]).s);
-	strbuf_appendf(text, "  %" PRIu32 " (", thread->tid);
-	escape_text(text, thread->name ? thread->name : "unknown");
-	strbuf_append_char(text, ')');
-	if (!report_is_of_one(page->report) && t->process) {
-		strbuf_append(text, " of ");
-		text_append_process(text, t->process);
-	}
-	strbuf_appendf(text, "%s\n", thread->exited ? ", exited" : "");
+	strbuf_append(text, "  ");
+	text_append_thread(text, page->report, thread->tid, thread);
+	strbuf_append_char(text, '\n');
 	text_flush_some(page);
 }
 

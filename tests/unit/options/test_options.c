@@ -181,7 +181,7 @@ static void rows_are_of_call_paths_unless_asked_otherwise(void)
 
 	PARSE(&o, "--older", "0");
 	CHECK_INT(o.group_by, REPORT_GROUP_PATH);
-	PARSE(&o, "--group-by", "path");
+	PARSE(&o, "--group-by", "stack");
 	CHECK_INT(o.group_by, REPORT_GROUP_PATH);
 	PARSE(&o, "--group-by=process");
 	CHECK_INT(o.group_by, REPORT_GROUP_PROCESS);

@@ -87,6 +87,9 @@ static void views_and_sorts(void)
 	CHECK_INT(o.group_by, REPORT_GROUP_MODULE);
 	CHECK_INT(o.sort, REPORT_SORT_CUMULATIVE);
 	CHECK(!o.traffic);
+	PARSE(&o, "--group-by=thread");
+	CHECK_STR(o.view, "functions");
+	CHECK(o.traffic);
 	PARSE(&o, "--group-by=process", "--view=tree", "--reverse");
 	CHECK_STR(o.view, "tree");
 	CHECK(o.reverse);
@@ -159,7 +162,7 @@ static void check_formats(const char *option, const char *on_terminal,
 static void formats(void)
 {
 	static const char *const others[] = {"--view=leaks", "--sort=size",
-					     "--group-by=path", "--show-allocs"};
+					     "--group-by=stack", "--show-allocs"};
 
 	check_formats(NULL, "brief", "text");
 	check_formats("--combined-only", "brief", "text");
@@ -195,6 +198,11 @@ static void tops_of_functions(void)
 	setup(&s, false, &o);
 	CHECK_INT(s.options.top, 7);
 	CHECK(!s.options.gone);
+	report_setup_deinit(&s);
+	PARSE(&o, "--group-by=thread", "--top=7", "--format=json");
+	setup(&s, false, &o);
+	CHECK_INT(s.options.entries, 7);
+	CHECK_INT(s.options.top, 0);
 }
 
 /* --top limits the causes. A cause can have many stacks, so the limit of stacks is

@@ -239,9 +239,9 @@ static void growth(void)
 static void sums(void)
 {
 	static const enum report_group by[] = {
-		REPORT_GROUP_FUNCTION, REPORT_GROUP_CALLER, REPORT_GROUP_MODULE,
-		REPORT_GROUP_LIBRARY,  REPORT_GROUP_SOURCE, REPORT_GROUP_LINE,
-		REPORT_GROUP_ALLOCATOR};
+		REPORT_GROUP_FUNCTION,  REPORT_GROUP_CALLER, REPORT_GROUP_MODULE,
+		REPORT_GROUP_LIBRARY,   REPORT_GROUP_SOURCE, REPORT_GROUP_LINE,
+		REPORT_GROUP_ALLOCATOR, REPORT_GROUP_THREAD};
 	_cleanup_(fixture_deinit) struct fixture f;
 	const struct report_section *section;
 	uint64_t symbols[20], total = 0;
@@ -258,7 +258,7 @@ static void sums(void)
 
 		for (size_t k = 0; k < depth; k++)
 			frames[k] = symbols[random_below(20)];
-		fixture_block(&f, BLOCK_HEAP, size_bytes, 1,
+		fixture_block(&f, BLOCK_HEAP, size_bytes, 1 + (uint32_t)i % 7,
 			      fixture_stack(&f, (enum stack_end)random_below(4), depth,
 					    frames));
 		total += size_bytes;
