@@ -152,17 +152,6 @@ BPF_RINGBUF_OUTPUT(check_news, 1);
 BPF_RINGBUF_OUTPUT(events, 256 /* 1 MiB */);
 #endif
 
-#define ALWAYS_INLINE static __attribute__((always_inline)) inline
-
-/* The compiler must not move memory accesses across this. */
-#define compiler_barrier() __asm__ __volatile__("" : : : "memory")
-
-/* Hide a value from the compiler (as barrier_var() of libbpf). The compiler then does not
- * branch on the value; the verifier would follow both sides. It does not remove checks of
- * the value that the verifier needs. It does not select an address to load the value
- * from. */
-#define barrier_var(value) __asm__ __volatile__("" : "+r"(value))
-
 /* Launder `value` through `at`: the verifier then knows neither its bounds nor on which
  * of many paths it was computed. Otherwise the verifier would distinguish states by them
  * in everything that follows. */
@@ -182,28 +171,6 @@ ALWAYS_INLINE u64 launder_by(u64 word, u64 value)
 	barrier_var(value);
 	return value ^ word;
 }
-
-/* A value of this run (enum abi_run_value). The instruction that loads it contains all 64
- * bits. memtrace patches them when it loads the program (bpf/code_load.h). */
-#define run_value(which)                                                                 \
-	({                                                                               \
-		u64 run_value_;                                                          \
-                                                                                         \
-		__asm__("%0 = %1 ll" : "=r"(run_value_) : "i"(ABI_RUN_MAGIC + (which))); \
-		run_value_;                                                              \
-	})
-
-/* Store-release: earlier stores become visible before `value`. x86 keeps stores in
- * order. */
-#if defined(__TARGET_ARCH_x86)
-#define publish(p, value)                                                                \
-	do {                                                                             \
-		compiler_barrier();                                                      \
-		*(volatile u64 *)(p) = (value);                                          \
-	} while (0)
-#else
-#define publish(p, value) ((void)__sync_lock_test_and_set((p), (value)))
-#endif
 
 /* Add to a counter of this processor. Atomic, because a program can be preempted by
  * another one. */

@@ -3,8 +3,8 @@
 
 /* Some versions of libbcc do not declare them (BPF_FUNC_get_current_task_btf, Linux 5.11,
  * and BPF_FUNC_task_pt_regs, 5.15). What they return can be read without a helper. */
-static void *(*get_current_task_btf)(void) = (void *)158;
-static void *(*task_pt_regs)(void *task) = (void *)175;
+static void *(*get_current_task_btf)(void) = HELPER(158);
+static void *(*task_pt_regs)(void *task) = HELPER(175);
 
 /* The running task, and a pointer or a number in a structure of the kernel. */
 #ifdef NO_TASK_BTF

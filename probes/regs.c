@@ -44,7 +44,7 @@ ALWAYS_INLINE u64 REG_CONDITION(struct pt_regs *ctx, u64 condition)
 
 #ifdef HAVE_SESSION
 /* Some versions of libbcc do not declare it (BPF_FUNC_get_func_ip, Linux 5.15). */
-static u64 (*get_func_ip)(void *ctx) = (void *)173;
+static u64 (*get_func_ip)(void *ctx) = HELPER(173);
 #endif
 
 /* Set `value` to the register if `n` is its number. Load the value here: the compiler

@@ -16,7 +16,7 @@ ALWAYS_INLINE struct abi_site_at *site_at(struct pt_regs *ctx)
 
 #ifdef HAVE_COOKIE
 /* Some versions of libbcc do not declare it (BPF_FUNC_get_attach_cookie, Linux 5.15). */
-static u64 (*get_attach_cookie)(void *ctx) = (void *)174;
+static u64 (*get_attach_cookie)(void *ctx) = HELPER(174);
 
 /* The meaning of the site that was hit. */
 ALWAYS_INLINE u64 site_meaning(struct pt_regs *ctx, const struct abi_site_at *s)

@@ -37,6 +37,7 @@ static const struct fragment {
 	{"peak_record.h", RUN_ALL, 0},
 	{"traffic_record.h", RUN_ALL, 0},
 	{"unwind_step.h", RUN_ALL, 0},
+	{"instructions.c", RUN_ALL, 0},
 	{"maps.c", RUN_ALL, 0},
 	{"loop.c", RUN_ALL, 0},
 	{"claim.c", RUN_ALL, 0},

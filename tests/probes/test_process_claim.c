@@ -1,160 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Threads of one process that hit a probe at the same time: the process must get one
- * slot. Tests the probes' own code (claim.c, process.c), compiled for the host. The maps
- * are tables of this test, and the actions of another processor happen between two
- * lookups.
+ * slot. Tests the probes' own code (claim.c, process.c), compiled for the host. The
+ * actions of another processor happen before an access of a map.
  */
 #include "check.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "probes/host.h"
+#include PROBES_TEXT
 
-#define PROCESS_SLOTS 64
+/* --- the machine ---------------------------------------------------------------------
+ */
 
-/* --- what the kernel gives the probes ---------------------------------------------- */
-
-/* The existing claims, and their largest number. */
-#define CLAIMS_MAX 16
-
-struct host {
-	struct abi_control control;
-	struct abi_process processes[PROCESS_SLOTS];
-	pthread_mutex_t lock; /* guards `claimed` */
-	u64 claimed[CLAIMS_MAX];
-	u64 full;                         /* events counted as ABI_PROCESSES_FULL */
+static struct {
 	unsigned lookups;                 /* lookups in `processes` so far */
 	void (*between)(unsigned lookup); /* actions of others at a lookup; NULL: none */
 	/* Actions of others after a slot was seen free; NULL: none. */
 	void (*before_claim)(void);
-};
+} host;
 
-static struct host host = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static struct abi_process *processes_lookup(const u32 *at)
+static void before_access(void *arg, const char *what)
 {
-	unsigned lookup = __atomic_add_fetch(&host.lookups, 1, __ATOMIC_SEQ_CST);
-
-	if (host.between)
-		host.between(lookup);
-	return *at < PROCESS_SLOTS ? &host.processes[*at] : NULL;
-}
-
-static u64 others_claim_first(void)
-{
-	if (host.before_claim)
-		host.before_claim();
-	return 0;
-}
-
-/* With atomics a slot is claimed like this. */
-#define __sync_val_compare_and_swap(word, old, new)                                      \
-	(others_claim_first(), host_compare_and_swap((word), (old), (new)))
-
-ALWAYS_INLINE u64 host_compare_and_swap(u64 *word, u64 old, u64 new)
-{
-	__atomic_compare_exchange_n(word, &old, new, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
-	return old;
-}
-
-static u64 *find_claim(u64 key)
-{
-	for (size_t i = 0; i < CLAIMS_MAX; i++)
-		if (host.claimed[i] == key)
-			return &host.claimed[i];
-	return NULL;
-}
-
-static int claims_insert(const u64 *key, const u64 *value)
-{
-	int err = -EEXIST;
-
-	(void)value;
-	/* Without atomics a slot is claimed by ABI_CLAIM_PROCESS. */
-	if ((*key & 7) == 1)
-		others_claim_first();
-	pthread_mutex_lock(&host.lock);
-	if (!find_claim(*key)) {
-		u64 *room = find_claim(0);
-
-		err = room ? 0 : -E2BIG;
-		if (room)
-			*room = *key;
+	(void)arg;
+	if (!strcmp(what, "processes")) {
+		host.lookups++;
+		if (host.between)
+			host.between(host.lookups);
 	}
-	pthread_mutex_unlock(&host.lock);
-	return err;
+	/* With atomics a slot is claimed by the first atomic operation, else by the first
+	 * change of `claims` after a lookup. */
+#ifdef NO_ATOMICS
+	bool is_claim = !strcmp(what, "claims") && host.lookups;
+#else
+	bool is_claim = !strcmp(what, "atomic");
+#endif
+	if (is_claim && host.before_claim)
+		host.before_claim();
 }
 
-static int claims_delete(const u64 *key)
-{
-	u64 *claim;
+static struct host_task task;
+static _Thread_local struct host_context context = {.task = &task};
 
-	pthread_mutex_lock(&host.lock);
-	claim = find_claim(*key);
-	if (claim)
-		*claim = 0;
-	pthread_mutex_unlock(&host.lock);
-	return claim ? 0 : -ENOENT;
+static void enter_machine(void (*point)(void *arg, const char *what))
+{
+	context.point = point;
+	host_now = &context;
 }
 
-struct table_of_processes {
-	struct abi_process *(*lookup)(const u32 *at);
-};
-
-struct table_of_claims {
-	int (*insert)(const u64 *key, const u64 *value);
-	int (*delete)(const u64 *key);
-};
-
-static const struct table_of_processes processes = {processes_lookup};
-
-#define BPF_F_TABLE(kind, key, value, name, entries, flags)                              \
-	static const struct table_of_##name name = {name##_insert, name##_delete}
-
-static struct abi_control *control_get(void)
+static struct abi_process *process_slots(void)
 {
-	return &host.control;
+	return host_map_array(&host_map_processes);
 }
 
-static void process_news(u64 slot)
+static u64 times_full(void)
 {
-	(void)slot;
-}
+	const struct abi_counters *c = host_map_array(&host_map_counters);
+	u64 sum = 0;
 
-static void count(enum abi_counter which, u64 n)
-{
-	if (which == ABI_PROCESSES_FULL)
-		__atomic_add_fetch(&host.full, n, __ATOMIC_SEQ_CST);
-}
-
-struct pt_regs;
-struct bpf_raw_tracepoint_args;
-static u64 bpf_ktime_get_ns(void)
-{
-	return 1;
-}
-static u64 bpf_get_current_pid_tgid(void)
-{
-	return 0;
-}
-
-static void bpf_get_current_comm(char *ret, size_t size)
-{
-	memset(ret, 0, size);
-}
-
-int on_exec(struct bpf_raw_tracepoint_args *ctx);
-
-#include "claim.c"
-#include "process.c"
-
-ALWAYS_INLINE void traffic_process_ends(u32 slot)
-{
-	(void)slot;
+	for (u32 cpu = 0; cpu < CPU_SLOTS; cpu++)
+		sum += c[cpu].value[ABI_PROCESSES_FULL];
+	return sum;
 }
 
 /* --- tests ------------------------------------------------------------------------- */
@@ -164,7 +71,7 @@ ALWAYS_INLINE void traffic_process_ends(u32 slot)
 
 static struct abi_process *slot_at(u32 way)
 {
-	return &host.processes[abi_process_slot(TGID, way, PROCESS_SLOTS)];
+	return &process_slots()[abi_process_slot(TGID, way, PROCESS_SLOTS)];
 }
 
 static unsigned slots_of(u64 tgid)
@@ -172,26 +79,21 @@ static unsigned slots_of(u64 tgid)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < PROCESS_SLOTS; i++)
-		n += host.processes[i].tgid == tgid;
+		n += process_slots()[i].tgid == tgid;
 	return n;
 }
 
 static unsigned claims_left(void)
 {
-	unsigned n = 0;
-
-	for (size_t i = 0; i < CLAIMS_MAX; i++)
-		n += host.claimed[i] != 0;
-	return n;
+	return host_map_used(&host_map_claims);
 }
 
 /* All slots that the process may use belong to other processes, except this one. */
 static void all_taken_but(u32 way)
 {
-	memset(host.processes, 0, sizeof(host.processes));
+	host_maps_reset();
 	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++)
 		slot_at(i)->tgid = i == way ? 0 : OTHERS + i;
-	host.full = 0;
 	host.lookups = 0;
 	host.between = NULL;
 	host.before_claim = NULL;
@@ -208,7 +110,7 @@ static void one_after_the_other(void)
 	CHECK_INT(slots_of(TGID), 1);
 	slot_at(5)->tgid = OTHERS;
 	CHECK(!process_claim(TGID, &first));
-	CHECK_INT(host.full, 1);
+	CHECK_INT(times_full(), 1);
 	CHECK_INT(claims_left(), 0);
 }
 
@@ -225,7 +127,7 @@ static void a_second_thread(unsigned lookup)
 	/* It cannot wait for the first thread, which is not running: no slot is better
 	 * than two. */
 	CHECK(!process_claim(TGID, &slot));
-	CHECK_INT(host.full, 1);
+	CHECK_INT(times_full(), 1);
 }
 
 static void two_at_once(void)
@@ -252,12 +154,12 @@ static void it_waits_for_the_other(void)
 	u32 slot;
 
 	all_taken_but(6);
-	REQUIRE(!claims_insert(&key, &key));
+	REQUIRE(!claims.insert(&key, &key));
 	host.between = the_other_is_done;
 	CHECK(process_claim(TGID, &slot) == slot_at(6));
 	CHECK_INT(slots_of(TGID), 1);
-	CHECK_INT(host.full, 0);
-	claims_delete(&key);
+	CHECK_INT(times_full(), 0);
+	claims.delete(&key);
 }
 
 /* Another process takes the slot that the process was about to take. */
@@ -296,6 +198,7 @@ static void *claim_each_round(void *arg)
 {
 	struct claimer *claimer = arg;
 
+	enter_machine(NULL);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		u32 slot;
 
@@ -390,6 +293,7 @@ static void two_processes(void)
 
 int main(void)
 {
+	enter_machine(before_access);
 	RUN(one_after_the_other);
 	RUN(two_at_once);
 	RUN(it_waits_for_the_other);

@@ -2,13 +2,11 @@
 /*
  * The tables of stacks and their return addresses. Tests the probes' own code
  * (stack_record.c with stack_table.c, or with stack_hash.c if NO_ATOMICS is defined),
- * compiled for the host. The maps are tables of this test. Each stack that got a number
- * must be read back completely.
+ * compiled for the host. The tables are smaller than those of a run. Each stack that got
+ * a number must be read back completely.
  */
 #include "check.h"
 
-#include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,27 +35,26 @@ struct tracee {
 	struct abi_control *ctl;
 };
 
-/* --- what the kernel gives the probes ---------------------------------------------- */
+/* --- the machine ---------------------------------------------------------------------
+ */
 
-#define BLOCK_WORDS (ABI_PCS_BLOCK_BYTES(STACK_DEPTH) / 8)
+struct pcs_block {
+	u64 word[ABI_PCS_BLOCK_BYTES(STACK_DEPTH) / 8];
+};
+
+BPF_F_TABLE("array", u32, struct abi_stack_head, stacks, MAX_STACKS, 0);
+BPF_F_TABLE("array", u32, struct pcs_block, stack_pcs, STACK_PCS_BLOCKS, 0);
+#ifdef NO_ATOMICS
+BPF_F_TABLE("hash", struct abi_stack_key, u32, stack_numbers, MAX_STACKS, 0);
+BPF_F_TABLE("hash", u32, u32, stack_claims, MAX_STACKS, 0);
+#else
+BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS, 0);
+#endif
 
 static struct {
 	struct abi_control control;
-	struct abi_stack_head heads[MAX_STACKS];
-	u64 pcs[STACK_PCS_BLOCKS][BLOCK_WORDS];
 	u64 counts[ABI_COUNTER_COUNT];
-	/* Called at each lookup of a head or of a block of words. */
-	void (*meanwhile)(void);
-#ifdef NO_ATOMICS
-	struct {
-		struct abi_stack_key key;
-		u32 number;
-	} numbers[MAX_STACKS];
-	size_t numbers_used;
-	bool taken[MAX_STACKS];
-#else
-	struct abi_stack_bucket index[STACK_BUCKETS];
-#endif
+	void (*meanwhile)(void); /* called at the next lookup of a head */
 } host;
 
 static void count(enum abi_counter which, u64 n)
@@ -65,85 +62,24 @@ static void count(enum abi_counter which, u64 n)
 	host.counts[which] += n;
 }
 
-static void bpf_probe_read_kernel(void *to, u64 bytes, const void *from)
-{
-	memcpy(to, from, bytes);
-}
-
-static void happen_meanwhile(void)
+static void before_access(void *arg, const char *what)
 {
 	void (*meanwhile)(void) = host.meanwhile;
 
+	(void)arg;
+	if (!meanwhile || strcmp(what, "stacks") != 0)
+		return;
 	host.meanwhile = NULL;
-	if (meanwhile)
-		meanwhile();
+	meanwhile();
 }
 
-static void *head_at(const u32 *number)
-{
-	happen_meanwhile();
-	return *number < MAX_STACKS ? &host.heads[*number] : NULL;
-}
-
-static void *block_at(const u32 *block)
-{
-	return *block < STACK_PCS_BLOCKS ? host.pcs[*block] : NULL;
-}
-
-static const struct {
-	void *(*lookup)(const u32 *at);
-} stacks = {head_at}, stack_pcs = {block_at};
+static struct host_context context = {.point = before_access};
 
 #include "stack_record.c"
 
 #ifdef NO_ATOMICS
-static u32 *number_of(const struct abi_stack_key *key)
-{
-	for (size_t i = 0; i < host.numbers_used; i++)
-		if (host.numbers[i].key.hash == key->hash &&
-		    host.numbers[i].key.check == key->check)
-			return &host.numbers[i].number;
-	return NULL;
-}
-
-static int number_is(const struct abi_stack_key *key, const u32 *number)
-{
-	if (number_of(key))
-		return -EEXIST;
-	host.numbers[host.numbers_used].key = *key;
-	host.numbers[host.numbers_used++].number = *number;
-	return 0;
-}
-
-static int claim(const u32 *number, const u32 *taken)
-{
-	(void)taken;
-	if (host.taken[*number])
-		return -EEXIST;
-	host.taken[*number] = true;
-	return 0;
-}
-
-static const struct {
-	u32 *(*lookup)(const struct abi_stack_key *key);
-	int (*insert)(const struct abi_stack_key *key, const u32 *number);
-} stack_numbers = {number_of, number_is};
-
-static const struct {
-	int (*insert)(const u32 *number, const u32 *taken);
-} stack_claims = {claim};
-
 #include "stack_hash.c"
 #else
-static struct abi_stack_bucket *bucket_at(const u32 *at)
-{
-	return *at < STACK_BUCKETS ? &host.index[*at] : NULL;
-}
-
-static const struct {
-	struct abi_stack_bucket *(*lookup)(const u32 *at);
-} stack_index = {bucket_at};
-
 #include "stack_table.c"
 #endif
 
@@ -153,7 +89,9 @@ static struct tracee tracee = {&host.control};
 
 static void begin(void)
 {
+	host_maps_reset();
 	memset(&host, 0, sizeof(host));
+	host_now = &context;
 }
 
 static u64 pc_of(u32 stack, u32 frame)
@@ -182,8 +120,9 @@ static void check_stored(u32 number, u32 which, u32 depth)
 {
 	REQUIRE(number < MAX_STACKS);
 
-	const struct abi_stack_head *head = &host.heads[number];
-	const u64 *pcs = &host.pcs[head->at / ABI_PCS_BLOCK][head->at % ABI_PCS_BLOCK];
+	const struct abi_stack_head *head = stacks.lookup(&number);
+	const u32 block = head->at / ABI_PCS_BLOCK;
+	const u64 *pcs = stack_pcs.lookup(&block)->word + head->at % ABI_PCS_BLOCK;
 
 	REQUIRE(head->check);
 	CHECK_INT(head->depth, depth);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Writes the probes of a variant as C for the host: the text that compile/source.c builds
+ * for libbcc, with the same definitions and with instructions.h in place of
+ * probes/instructions.c.
+ *
+ *    join_probes VARIANT FILE
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "host_bpf/variants.h"
+
+#define MARK     "#line 1 \"probes/"
+#define REPLACED MARK "instructions.c\""
+
+static void write_flags(FILE *to, const struct source *source)
+{
+	for (size_t i = 0; i < source->flags.count; i++) {
+		const char *flag = source->flags.list[i];
+		const char *equals = strchr(flag, '=');
+
+		if (strncmp(flag, "-D", 2) != 0)
+			continue;
+		if (equals)
+			fprintf(to, "#define %.*s %s\n", (int)(equals - flag - 2),
+				flag + 2, equals + 1);
+		else
+			fprintf(to, "#define %s 1\n", flag + 2);
+	}
+}
+
+/* Returns false if the text has not the expected form. */
+static bool write_text(FILE *to, const char *text)
+{
+	const char *first = strstr(text, MARK), *replaced = strstr(text, REPLACED);
+	const char *rest = replaced ? strstr(replaced + 1, MARK) : NULL;
+
+	if (!first || !rest)
+		return false;
+	fwrite(first, 1, (size_t)(replaced - first), to);
+	fprintf(to, "#include \"host_bpf/instructions.h\"\n%s", rest);
+	return true;
+}
+
+static int join(const char *variant, const char *path)
+{
+	struct source_options options;
+	struct meanings meanings = {0};
+	struct source *source = NULL;
+	FILE *to;
+	bool ok;
+
+	if (!variant_options(variant, &options) ||
+	    !variant_meanings(&options, &meanings) ||
+	    source_build(&options, &meanings, &source))
+		return 1;
+	to = fopen(path, "w");
+	if (!to)
+		return 1;
+	fprintf(to, "#include \"host_bpf/probes.h\"\n");
+	write_flags(to, source);
+	ok = write_text(to, source->text);
+	ok &= fclose(to) == 0;
+	source_destroy(source);
+	vec_deinit(&meanings.list);
+	return !ok;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3 || join(argv[1], argv[2])) {
+		fprintf(stderr, "join_probes: cannot join the probes\n");
+		return 1;
+	}
+	return 0;
+}

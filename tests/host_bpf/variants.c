@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_bpf/variants.h"
+
+#include <string.h>
+
+#include "host_bpf/host_bpf.h"
+#include "host_bpf/sites.h"
+
+#define ENTRY_PROGRAMS                                                                   \
+	(1u << SOURCE_ON_CALL | 1u << SOURCE_ON_RETURN | 1u << SOURCE_ON_FREE)
+
+static struct source_options usual(void)
+{
+	return (struct source_options){
+		.scope = SCOPE_FORKS,
+		.stack_depth = 16,
+		.max_allocations = 8192,
+		.max_stacks = 4096,
+		.max_size_bytes = UINT64_MAX,
+		.sample_every = 1,
+		.with_time = true,
+		.traffic = true,
+		.max_threads = 64,
+		.max_processes = 64,
+		.temporary_threshold = 3,
+		.cookies = true,
+		.programs = ENTRY_PROGRAMS | 1u << SOURCE_ON_RESULT,
+		.offsets = {.has_trampoline = true,
+			    .task_mm = offsetof(struct host_task, mm),
+			    .mm_xol_area = offsetof(struct host_mm, xol_area),
+			    .xol_vaddr = offsetof(struct host_xol, vaddr),
+			    .has_task = true,
+			    .task_pid = offsetof(struct host_task, pid),
+			    .task_tgid = offsetof(struct host_task, tgid),
+			    .has_parent = true,
+			    .task_real_parent = offsetof(struct host_task, real_parent)},
+	};
+}
+
+static void set_full(struct source_options *o)
+{
+	o->max_allocations = 64;
+}
+
+static void set_hashes(struct source_options *o)
+{
+	o->no_atomics = true;
+	o->cookies = false;
+	o->no_task_btf = true;
+	o->programs = ENTRY_PROGRAMS;
+}
+
+static void set_sampled(struct source_options *o)
+{
+	o->sample_bytes = 4096;
+}
+
+static void set_filtered(struct source_options *o)
+{
+	o->sample_every = 3;
+	o->min_size_bytes = 32;
+	o->max_size_bytes = 3000;
+}
+
+static void set_session(struct source_options *o)
+{
+	o->scope = SCOPE_PROCESSES;
+	o->one_process = o->sessions = true;
+	o->traffic = false;
+	o->programs |= 1u << SOURCE_ON_SESSION;
+}
+
+static void set_mappings(struct source_options *o)
+{
+	o->mappings = true;
+}
+
+static void set_peak(struct source_options *o)
+{
+	o->peak = true;
+}
+
+static const struct {
+	const char *name;
+	void (*set)(struct source_options *o); /* NULL: as usual */
+} variants[] = {
+	{"tables", NULL},           {"full", set_full},         {"hashes", set_hashes},
+	{"sampled", set_sampled},   {"filtered", set_filtered}, {"session", set_session},
+	{"mappings", set_mappings}, {"peak", set_peak},
+};
+
+bool variant_options(const char *name, struct source_options *ret)
+{
+	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++) {
+		if (strcmp(variants[i].name, name) != 0)
+			continue;
+		*ret = usual();
+		if (variants[i].set)
+			variants[i].set(ret);
+		return true;
+	}
+	return false;
+}
+
+bool variant_meanings(const struct source_options *options, struct meanings *ret)
+{
+	for (int fn = 0; fn < FN_COUNT; fn++) {
+		uint64_t entry = host_entry_site(fn), result = host_result_site(fn);
+		bool is_mapping = fn >= FN_MMAP && fn <= FN_MREMAP;
+
+		if ((is_mapping && !options->mappings) || (result && !options->cookies))
+			continue;
+		if ((entry && !vec_push(&ret->list, entry)) ||
+		    (result && !vec_push(&ret->list, result)))
+			return false;
+	}
+	return true;
+}
