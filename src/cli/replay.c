@@ -41,6 +41,17 @@ static struct error *make_snapshot(const struct options *options, struct snapsho
 	return ok ? NULL : error_no_memory();
 }
 
+/* With --save and --debug-dir: save the names and lines that were found, too. */
+static struct error *rename_saved(const struct options *options,
+				  const struct snapshot_file *file,
+				  struct snapshot *renamed, struct outputs *outputs)
+{
+	if (!options->files[OUTPUT_SAVE] || !options->debug_dirs.values[0])
+		return NULL;
+	outputs->saved = renamed;
+	return report_rename(file->snap, file->frames, renamed);
+}
+
 static struct error *replay(const struct options *options,
 			    const struct report_setup *setup, struct output *output)
 {
@@ -49,6 +60,7 @@ static struct error *replay(const struct options *options,
 	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
 	_cleanup_(report_destroyp) struct report *report = NULL;
+	_cleanup_(report_renamed_deinit) struct snapshot renamed = {.wall_ns = 0};
 	struct report_options shown_options = setup->options, all;
 	struct outputs outputs;
 	struct report shown;
@@ -62,6 +74,8 @@ static struct error *replay(const struct options *options,
 		err = snapshot_file_load(&file, !options->no_lines, store);
 	if (!err)
 		err = outputs_init(&outputs, options, output->writer);
+	if (!err)
+		err = rename_saved(options, &file, &renamed, &outputs);
 	if (!err)
 		err = make_snapshot(options, file.snap, &made);
 	if (!err)

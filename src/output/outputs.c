@@ -116,6 +116,7 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 struct subject {
 	const struct report *report; /* of a diff: the new report */
 	const struct report_diff *diff;
+	const struct snapshot *saved; /* by --save */
 };
 
 static struct error *render_graph(const struct options *options, size_t kind,
@@ -157,10 +158,7 @@ static struct error *render(const struct options *options, size_t kind,
 		return err ? err : renderer_find(kinds[kind])->render(&view, out);
 	}
 	if (kind == OUTPUT_SAVE)
-		return snapshot_write(report->snapshot->made_of
-					      ? report->snapshot->made_of
-					      : report->snapshot,
-				      out);
+		return snapshot_write(subject->saved, out);
 	return renderer_find(kinds[kind])->render(report, out);
 }
 
@@ -248,7 +246,13 @@ static struct error *write_files(struct outputs *outputs, const struct subject *
 struct error *outputs_write(struct outputs *outputs, const struct report *report,
 			    struct error *err, bool is_final)
 {
-	const struct subject subject = {.report = report};
+	const struct snapshot *snap = report->snapshot;
+	const struct subject subject = {
+		.report = report,
+		.saved = outputs->saved  ? outputs->saved
+			 : snap->made_of ? snap->made_of
+					 : snap,
+	};
 	bool is_whole = true;
 
 	err = note(outputs, OUTPUT_KIND_COUNT, err, is_final, NULL);

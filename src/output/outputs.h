@@ -20,6 +20,8 @@ struct outputs {
 	struct writer *writer; /* creates the files; NULL: this process */
 	/* The files written last, which may be overwritten without --force. */
 	struct file_identity own[OUTPUT_KIND_COUNT];
+	const struct snapshot *saved; /* what --save writes; NULL: the report's snapshot.
+					 Borrowed */
 	FILE *said; /* names each file of the last report here; NULL: nowhere. Borrowed */
 	uint64_t unwritten; /* non-final reports that lack at least one output */
 	/* The last write of this output failed. The last element is for the report

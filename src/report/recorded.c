@@ -157,6 +157,25 @@ struct error *report_record_names(struct snapshot *snap,
 	return err;
 }
 
+struct error *report_rename(const struct snapshot *snap,
+			    struct frame_cache *const frames[], struct snapshot *ret)
+{
+	const struct snapshot empty = {.wall_ns = 0};
+
+	*ret = *snap;
+	memcpy(&ret->names, &empty.names, sizeof(ret->names));
+	memcpy(&ret->sources, &empty.sources, sizeof(ret->sources));
+	ret->strings = (struct string_table){.is_hashed = false};
+	return report_record_names(ret, frames, NULL, NULL);
+}
+
+void report_renamed_deinit(struct snapshot *renamed)
+{
+	vec_deinit(&renamed->names);
+	vec_deinit(&renamed->sources);
+	string_table_deinit(&renamed->strings);
+}
+
 /* --- reading a record ------------------------------------------------------------- */
 
 struct recorded_symbolizer {

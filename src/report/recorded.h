@@ -20,6 +20,16 @@ struct error *report_record_names(struct snapshot *snap,
 				  void (*progress)(void *arg, const char *phase),
 				  void *arg) __attribute__((warn_unused_result));
 
+/*
+ * Make `ret` a view of `snap`, a snapshot from a file, with the names and lines that
+ * `frames` have now instead of the recorded ones; for snapshot_write(). It shares
+ * everything else. The caller calls report_renamed_deinit(), also after an error.
+ */
+struct error *report_rename(const struct snapshot *snap,
+			    struct frame_cache *const frames[], struct snapshot *ret)
+	__attribute__((warn_unused_result));
+void report_renamed_deinit(struct snapshot *renamed);
+
 /* Store in `snap` the numbers of the run's last report and the cause of the next report,
  * which is the report of `snap`. */
 struct error *report_record_before(struct snapshot *snap,

@@ -181,6 +181,15 @@ static const char *replay(const char *dir, const char *more)
 	return text;
 }
 
+/* The option that writes again.mts. */
+static const char *in_work_save(void)
+{
+	static char option[256];
+
+	snprintf(option, sizeof(option), "--save=%s/again.mts", work);
+	return option;
+}
+
 static void check_named(const char *dir)
 {
 	const char *text = replay(dir, NULL);
@@ -282,6 +291,23 @@ static void only_lines(void)
 	CHECK_CONTAINS(text, "inner [inlined]");
 }
 
+/* --save keeps what was found: the new snapshot needs no debug files. */
+static void saved_again(void)
+{
+	build();
+	save(NULL, false);
+	SHELL("cp whole.debug debug/; rm -f again.mts; mkdir empty");
+	replay("debug", in_work_save());
+	SHELL("mv again.mts x.mts");
+	check_named("empty");
+	/* Without debug files all stays as it is. */
+	save(NULL, false);
+	replay("empty", in_work_save());
+	SHELL("mv again.mts x.mts");
+	check_unnamed("empty");
+	SHELL("rmdir empty");
+}
+
 /* Debug info that was damaged at any place ends at most the child. */
 static void damaged(void)
 {
@@ -316,6 +342,7 @@ int main(void)
 	RUN(supplementary);
 	RUN(others);
 	RUN(only_lines);
+	RUN(saved_again);
 	RUN(damaged);
 	RUN(no_directory);
 	SHELL("rm -rf %s", work);
