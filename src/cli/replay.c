@@ -60,6 +60,8 @@ static struct error *replay(const struct options *options,
 	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
 	_cleanup_(report_destroyp) struct report *report = NULL;
+	/* A path of the snapshot says nothing about this machine's packages. */
+	const struct stripped_note stored = {.is_stored = true};
 	_cleanup_(report_renamed_deinit) struct snapshot renamed = {.wall_ns = 0};
 	struct report_options shown_options = setup->options, all;
 	struct outputs outputs;
@@ -94,7 +96,7 @@ static struct error *replay(const struct options *options,
 	if (!err)
 		err = report_view(report, &shown_options, &shown);
 	if (!err && !options->quiet)
-		stripped_note_say(&shown, true, stderr);
+		stripped_note_say(&stored, &shown, stderr);
 	if (!err)
 		err = write_report(setup, output, &shown);
 	/* If one output fails, the others are still written. */

@@ -7,9 +7,19 @@
 
 #include "report/report.h"
 
-/* If the report has frames without names, print which files they are in, with build-ids,
- * and how to name them: `is_stored`: from a stored snapshot. Returns whether a line was
+struct stripped_note {
+	bool is_stored; /* the report is of a stored snapshot */
+	/* Does the process see this machine's files at their paths? Only then packages
+	 * are looked up. NULL: no process does. */
+	bool (*is_of_here)(void *arg, int pid);
+	void *arg;
+	const char *root; /* of the packages; NULL: "/" */
+};
+
+/* If the report has frames without names, print which files they are in, with build-ids
+ * and the packages they are from, and how to name them. Returns whether a line was
  * printed. */
-bool stripped_note_say(const struct report *report, bool is_stored, FILE *out);
+bool stripped_note_say(const struct stripped_note *note, const struct report *report,
+		       FILE *out);
 
 #endif

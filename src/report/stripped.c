@@ -7,13 +7,24 @@
 /* More files than a line can name are not counted. */
 #define FILES_MAX 100
 
-static bool add(stripped_files *files, const struct report_frame *frame)
+static bool is_same(const char *a, const char *b)
 {
-	const struct stripped_file new = {
-		.path = frame->module, .build_id = frame->build_id, .frames = 1};
+	return a && b ? !strcmp(a, b) : !a && !b;
+}
+
+static bool add(stripped_files *files, const struct report_row *row,
+		const struct report_frame *frame)
+{
+	const char *build_id =
+		frame->build_id && *frame->build_id ? frame->build_id : NULL;
+	const struct stripped_file new = {.path = frame->module,
+					  .build_id = build_id,
+					  .process = row->frames_of,
+					  .frames = 1};
 
 	vec_foreach (file, files) {
-		if (!strcmp(file->path, frame->module)) {
+		if (!strcmp(file->path, frame->module) &&
+		    is_same(file->build_id, build_id)) {
 			file->frames++;
 			return true;
 		}
@@ -39,7 +50,7 @@ static bool lacks_name(const struct report_frame *frame)
 static bool add_row(stripped_files *files, const struct report_row *row)
 {
 	for (size_t i = 0; i < row->depth; i++)
-		if (lacks_name(row->frames[i]) && !add(files, row->frames[i]))
+		if (lacks_name(row->frames[i]) && !add(files, row, row->frames[i]))
 			return false;
 	return true;
 }

@@ -7,9 +7,10 @@
 #include "util/vec.h"
 
 struct stripped_file {
-	const char *path;     /* raw bytes */
-	const char *build_id; /* lower-case hex; NULL: unknown */
-	uint64_t frames;      /* without a name, in all rows */
+	const char *path;                       /* raw bytes */
+	const char *build_id;                   /* lower-case hex; NULL: unknown */
+	const struct snapshot_process *process; /* one that maps it; NULL: unknown */
+	uint64_t frames;                        /* without a name, in all rows */
 };
 
 typedef VEC(struct stripped_file) stripped_files;

@@ -180,7 +180,10 @@ struct error *session_report(struct session *s, enum report_cause cause)
 		runtime_say_jit(s->tracees.list.data, s->tracees.list.len, report,
 				stderr);
 	if (!s->options->quiet && !s->has_said_stripped)
-		s->has_said_stripped = stripped_note_say(&shown, false, stderr);
+		s->has_said_stripped = stripped_note_say(
+			&(struct stripped_note){.is_of_here = tracees_have_our_root,
+						.arg = &s->tracees},
+			&shown, stderr);
 	if (is_final || !s->prints_final_only)
 		err = write_report(s, &shown);
 	if (err && !is_final && is_unread(s, err))

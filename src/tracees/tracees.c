@@ -118,6 +118,13 @@ static bool is_told_wanted(void *arg, int pid)
 	return ts->scope == SCOPE_ALL || find_any(ts, pid);
 }
 
+bool tracees_have_our_root(void *arg, int pid)
+{
+	const struct tracee *t = find_any(arg, pid);
+
+	return t && t->has_our_root;
+}
+
 static bool told_has_our_root(void *arg, int pid)
 {
 	const struct tracee *t = find_any(arg, pid);

@@ -148,6 +148,10 @@ bool tracees_are_gone(const struct tracees *tracees);
 struct error *tracees_snapshot(struct tracees *tracees, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
+/* Does (or did) a traced process see the files of this machine at their paths? `arg` is
+ * the struct tracees. False also if it is not traced. */
+bool tracees_have_our_root(void *arg, int pid);
+
 /* A report was written: remove the processes that it has shown as exited. */
 struct error *tracees_reported(struct tracees *tracees)
 	__attribute__((warn_unused_result));

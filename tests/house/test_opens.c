@@ -35,6 +35,7 @@ static const struct opener {
 	 "/proc/self, and the scheduler's figures of a task of ours"},
 	{"progress/reading.c", 1, "what the user names"},
 	{"cli/run.c", 1, "/dev/null"},
+	{"output/debug_packages.c", 3, "dpkg's lists of files"},
 	{"output/snapshot_file.c", 1, "what the user names"},
 	{"tracees/tracees.c", 1, "/proc/kallsyms"},
 	{"tracees/tracees_recall.c", 1, "/"},

@@ -2,17 +2,31 @@
 /* The line about functions without names. */
 #include "check.h"
 
+#include <stdlib.h>
+
 #include "output/stripped_note.h"
 #include "unit/render/fixture.h"
 
+static const char *root;
+
+/* Only process 4321, which fixture.h makes, sees this machine's files. */
+static bool is_of_here(void *arg, int pid)
+{
+	(void)arg;
+	return pid == 4321;
+}
+
 static void check(const struct report *report, bool is_stored, const char *want)
 {
+	const struct stripped_note note = {.is_stored = is_stored,
+					   .is_of_here = root ? is_of_here : NULL,
+					   .root = root};
 	_cleanup_(freep) char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
 	REQUIRE(out);
-	CHECK(stripped_note_say(report, is_stored, out) == (*want != '\0'));
+	CHECK(stripped_note_say(&note, report, out) == (*want != '\0'));
 	REQUIRE(!fclose(out));
 	CHECK_STR(text, want);
 }
@@ -38,8 +52,7 @@ static void files_of_frames(void)
 	check(f.report, false,
 	      "memtrace: no function names in a.so (build-id 0123abcd), b.so, c\\x1b.so "
 	      "and 2 more: debug packages (-dbgsym, -debuginfo) with these build-ids "
-	      "have "
-	      "them; --debuginfod fetches them\n");
+	      "have them; --debuginfod fetches them by build-id\n");
 }
 
 static void none(void)
@@ -71,10 +84,83 @@ static void stored(void)
 	      "DIR\n");
 }
 
+#define WITHOUT "memtrace: no function names in "
+#define FETCH   " have them; --debuginfod fetches them by build-id\n"
+
+static void of_files(const char *const paths[], size_t count, const char *want)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	uint64_t frames[8];
+
+	fixture_init(&f);
+	for (size_t i = 0; i < count; i++)
+		frames[i] = fixture_symbol(&f, NULL, paths[i]);
+	fixture_block(&f, BLOCK_HEAP, 8, 1,
+		      fixture_stack(&f, STACK_END_COMPLETE, count, frames));
+	fixture_report(&f);
+	check(f.report, false, want);
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/var/lib/dpkg/info/%s", root, name);
+	file = fopen(path, "we");
+	REQUIRE(file);
+	fputs(text, file);
+	REQUIRE(!fclose(file));
+}
+
+/* The packages that own the files, by dpkg's lists. Only whole lines count. */
+static void packages(void)
+{
+	static const char *const one[] = {"/usr/bin/app"};
+	static const char *const three[] = {"/usr/lib/libc.so.6", "/usr/bin/app",
+					    "/usr/lib/libx.so"};
+	static const char *const none[] = {"/usr/bin/ap", "/lib/libc.so.6\n/etc"};
+	char dir[] = "/tmp/memtrace-test-XXXXXX", command[256];
+
+	REQUIRE(mkdtemp(dir));
+	root = dir;
+	of_files(one, 1,
+		 WITHOUT
+		 "app: debug packages (-dbgsym, -debuginfo) with these build-ids" FETCH);
+	snprintf(command, sizeof(command), "mkdir -p %s/var/lib/rpm", dir);
+	REQUIRE(!system(command));
+	of_files(one, 1,
+		 WITHOUT
+		 "app: debug packages that provide \"debuginfo(build-id) = ID\"" FETCH);
+	snprintf(command, sizeof(command), "mkdir -p %s/var/lib/dpkg/info", dir);
+	REQUIRE(!system(command));
+	put("app-minimal.list", "/.\n/usr\n/usr/bin\n/usr/bin/app\n/usr/bin/app.conf\n");
+	put("libc6:amd64.list", "/lib/libc.so.6\n/usr/bin/apply");
+	put("other.list", "/usr/bin/app.conf\n/x/usr/bin/ap\n/usr/lib/libx.so.1\n");
+	put("wrong.md5sums", "/usr/lib/libx.so\n");
+	of_files(one, 1,
+		 WITHOUT "app: debug packages of app-minimal (NAME-dbgsym, or -dbg of "
+			 "the source package)" FETCH);
+	of_files(three, 3,
+		 WITHOUT "app, libc.so.6, libx.so: debug packages of app-minimal, libc6 "
+			 "(NAME-dbgsym, or -dbg of the source package)" FETCH);
+	of_files(none, 2,
+		 WITHOUT "etc, ap: debug packages (-dbgsym, -debuginfo) with these "
+			 "build-ids" FETCH);
+	/* A container's file has the package of another machine. */
+	root = NULL;
+	of_files(one, 1,
+		 WITHOUT
+		 "app: debug packages (-dbgsym, -debuginfo) with these build-ids" FETCH);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	REQUIRE(!system(command));
+}
+
 int main(void)
 {
 	RUN(files_of_frames);
 	RUN(none);
 	RUN(stored);
+	RUN(packages);
 	return check_done();
 }
