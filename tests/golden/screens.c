@@ -40,7 +40,8 @@ static const struct program {
 	{"orders", "orders::describe (orders.rs:27)", "8.6 MiB/min",
 	 "leaking 8.6 MiB/min, 100 % from orders::describe (orders.rs:27); +1 GiB in"},
 	{"python", "python3.11+0x5a7141", "10.6 MiB/min",
-	 "leaking 15.4 MiB/min, 69 % from python3.11+0x5a7141; +1 GiB in 1.1 h"},
+	 "leaking 15.4 MiB/min, 69 % from python3.11+0x5a7141 (no symbol); +1 GiB in 1.1 "
+	 "h"},
 	{"redis", "_sdsnewlen", "3.2 MiB/min",
 	 "leaking 3.8 MiB/min, 83 % from _sdsnewlen by createStringObject; +1 GiB in"},
 	{"clang", "cc1_main", "624.0 KiB",

@@ -51,6 +51,8 @@ void brief_append_place(struct strbuf *text, const struct report_frame *frame,
 	} else if (has_name && frame->module &&
 		   (!executable || strcmp(frame->module, executable) != 0)) {
 		escape_text(text, path_base_name(frame->module));
+	} else if (!has_name && frame->module && !frame->is_gap) {
+		strbuf_append(text, "no symbol");
 	}
 }
 
@@ -185,16 +187,32 @@ static size_t find_depth(const struct causes *causes, const struct report_row *r
 	return depth;
 }
 
+/* If neither a cause nor the callers before `depth` have names, the first caller that has
+ * one says more than an address, though it belongs to an interpreter or starts the
+ * program. Returns its number; 0: none. */
+static size_t find_named(const struct cause_part *part, size_t depth)
+{
+	const struct report_row *row = part->row;
+	size_t named = part->named_by;
+
+	while (named < row->depth && !row->frames[named]->symbol)
+		named++;
+	return named > part->named_by && named >= depth && named < row->depth ? named : 0;
+}
+
 static bool find_callers(const struct causes *causes, const struct cause_part *part,
 			 bool whole, callers *ret)
 {
 	const struct report_row *row = part->row;
 	size_t depth = whole ? row->depth : find_depth(causes, row);
+	size_t named = whole ? 0 : find_named(part, depth);
 	bool ok = true;
 
+	if (named)
+		depth = named + 1;
 	for (size_t i = whole ? 0 : part->named_by + 1; ok && i < depth; i++) {
 		struct caller *last = ret->len ? &ret->data[ret->len - 1] : NULL;
-		bool folds = !whole && !is_own(causes, row, i);
+		bool folds = !whole && !is_own(causes, row, i) && (!named || i != named);
 
 		if (!report_row_shows(row, i))
 			continue;

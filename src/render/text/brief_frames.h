@@ -11,7 +11,8 @@
 void brief_append_name(struct strbuf *text, const struct report_frame *frame);
 
 /* Append where a frame is, escaped: "store.c:212", or without debug information the base
- * name of its module unless that is `executable`; else nothing. */
+ * name of its module unless that is `executable`; "no symbol" for an address in a module;
+ * else nothing. */
 void brief_append_place(struct strbuf *text, const struct report_frame *frame,
 			const char *executable);
 
