@@ -12,14 +12,8 @@
 #include <stddef.h>
 
 #include "bpf/kernel_offsets.h"
+#include "compile/trace_config.h"
 #include "util/error.h"
-
-enum headers_mode {
-	/* embedded if they agree with the kernel's BTF, else installed ones */
-	HEADERS_AUTO,
-	HEADERS_EMBEDDED,
-	HEADERS_DIR,
-};
 
 struct headers {
 	char *path;       /* for BCC_KERNEL_SOURCE; NULL: not unpacked yet */

@@ -56,21 +56,21 @@ void source_entry_name(size_t index, char ret[PROGRAM_NAME_MAX])
 	snprintf(ret, PROGRAM_NAME_MAX, "on_call_%zu", index);
 }
 
-/* Set the values that differ between runs with the same options: kept out of the text, so
- * that these runs share compiled code. */
-static void set_values(struct source *source, const struct source_options *o)
+/* Set the values that differ between runs with the same configuration: kept out of the
+ * text, so that these runs share compiled code. */
+static void set_values(struct source *source, const struct source_run *o)
 {
 	source->values.of[ABI_RUN_START] =
 		o->ticks.is_jiffies ? o->ticks.start_jiffies : o->ticks.start_ns;
 	source->values.of[ABI_RUN_OWN_PID] = (uint64_t)getpid();
 	source->values.of[ABI_RUN_KERNEL_PID] =
 		o->kernel_points ? (uint64_t)o->kernel->pid : 0;
-	source->values.of[ABI_RUN_APART] = o->apart;
+	source->values.of[ABI_RUN_APART] = o->config->apart;
 }
 
-static bool set_flags(struct source *source, const struct source_options *o)
+static bool set_flags(struct source *source, const struct source_run *o)
 {
-	struct source_facts facts = {.options = o, .sizes = &source->sizes};
+	struct source_facts facts = {.run = o, .sizes = &source->sizes};
 
 	/* With traffic each event of a thread needs its thread id and process anyway. */
 	source->one_process = o->one_process && o->sessions && !o->traffic;
@@ -82,30 +82,30 @@ static bool set_flags(struct source *source, const struct source_options *o)
 	return source_flags_init(&source->flags, &facts);
 }
 
-struct error *source_build(const struct source_options *options,
-			   const struct meanings *meanings, struct source **ret)
+struct error *source_build(const struct source_run *run, const struct meanings *meanings,
+			   struct source **ret)
 {
 	_cleanup_(source_destroyp) struct source *source = calloc(1, sizeof(*source));
 	struct strbuf text = {0};
 
 	if (!source)
 		return error_no_memory();
-	source->cookies = options->cookies;
-	set_values(source, options);
-	source_sizes_compute(options, &source->sizes);
-	if (!collect_sites(source, meanings) || !set_flags(source, options))
+	source->cookies = run->cookies;
+	set_values(source, run);
+	source_sizes_compute(run, &source->sizes);
+	if (!collect_sites(source, meanings) || !set_flags(source, run))
 		return error_no_memory();
 
 	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");
-	if (options->kernel_points)
-		source_append_ranges(&text, options);
-	source_append_fragments(&text, options);
-	if (!options->cookies && !options->kernel_points) {
+	if (run->kernel_points)
+		source_append_ranges(&text, run);
+	source_append_fragments(&text, run);
+	if (!run->cookies && !run->kernel_points) {
 		for (size_t i = 0; i < source->sites.len; i++) {
 			uint64_t site = source->sites.data[i];
 			/* With mappings the free family has return probes (plan.h). */
 			bool is_free = ABI_SITE_EFFECT(site) == ABI_EFFECT_FREE &&
-				       !options->mappings;
+				       !run->mappings;
 			char name[PROGRAM_NAME_MAX];
 
 			source_entry_name(i, name);
@@ -115,8 +115,8 @@ struct error *source_build(const struct source_options *options,
 				       name, is_free ? "free" : "call", site);
 		}
 	}
-	if (options->kernel_points)
-		vec_foreach (point, &options->kernel_points->list)
+	if (run->kernel_points)
+		vec_foreach (point, &run->kernel_points->list)
 			source_append_point(&text, point);
 	source->text = strbuf_steal(&text);
 	if (!source->text)

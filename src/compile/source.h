@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compile/source_options.h"
+#include "compile/source_run.h"
 #include "compile/source_sites.h"
 #include "compile/source_flags.h"
 #include "util/error.h"
@@ -30,9 +30,8 @@ struct source {
 /* Build the source for probes with these meanings. Without cookies each meaning gets a
  * program of its own, with the meaning compiled in; source_entry_name() gives its
  * name. */
-struct error *source_build(const struct source_options *options,
-			   const struct meanings *meanings, struct source **ret)
-	__attribute__((warn_unused_result));
+struct error *source_build(const struct source_run *run, const struct meanings *meanings,
+			   struct source **ret) __attribute__((warn_unused_result));
 void source_destroy(struct source *source);
 
 /* The index of a meaning in source.sites, or source.sites.len if it is missing. */

@@ -48,7 +48,7 @@ static unsigned linux_version_code(void)
 /* Which processes are traced, and where the kernel keeps a task's ids. */
 static bool add_scope_flags(struct source_flags *flags, const struct source_facts *facts)
 {
-	const struct source_options *o = facts->options;
+	const struct source_run *o = facts->run;
 	bool ok =
 		add_flag(flags, "-DPROCESS_SLOTS=%" PRIu32, facts->sizes->process_slots);
 
@@ -77,7 +77,7 @@ static bool add_scope_flags(struct source_flags *flags, const struct source_fact
  * program has the user-space registers. */
 static bool add_event_flags(struct source_flags *flags, const struct source_facts *facts)
 {
-	const struct source_options *o = facts->options;
+	const struct source_run *o = facts->run;
 	enum event_kind kind = o->event->kind;
 	bool is_exact = kind != EVENT_URETPROBE;
 	unsigned kernel_frames = o->stack_depth / 2;
@@ -93,7 +93,7 @@ static bool add_event_flags(struct source_flags *flags, const struct source_fact
 	 * not. */
 	if (kind == EVENT_UPROBE && !o->event->offset && !o->rules)
 		ok &= add_flag(flags, "-DWALK_FIRST=1");
-	if (o->kernel_stacks && kernel_frames)
+	if (o->config->kernel_stacks && kernel_frames)
 		ok &= add_flag(flags, "-DKERNEL_FRAMES=%u", kernel_frames) &&
 		      add_flag(flags, "-DWALK_DEPTH=%u", o->stack_depth - kernel_frames);
 	return ok;
@@ -110,7 +110,7 @@ static bool is_by_number(const struct kernel_points *points)
 
 static bool add_kernel_flags(struct source_flags *flags, const struct source_facts *facts)
 {
-	const struct source_options *o = facts->options;
+	const struct source_run *o = facts->run;
 	bool ok = add_flag(flags, "-DKERNEL") && add_flag(flags, "-DKERNEL_BY_NUMBER=%d",
 							  is_by_number(o->kernel_points));
 
@@ -122,7 +122,7 @@ static bool add_kernel_flags(struct source_flags *flags, const struct source_fac
 /* Features that old kernels lack. */
 static bool add_lack_flags(struct source_flags *flags, const struct source_facts *facts)
 {
-	const struct source_options *o = facts->options;
+	const struct source_run *o = facts->run;
 	bool ok = true;
 
 	if (o->no_atomics)
@@ -141,7 +141,7 @@ static bool add_lack_flags(struct source_flags *flags, const struct source_facts
 static bool add_program_flags(struct source_flags *flags,
 			      const struct source_facts *facts)
 {
-	const struct source_options *o = facts->options;
+	const struct source_run *o = facts->run;
 	bool ok = true;
 
 	if (o->programs & 1u << SOURCE_ON_SESSION)
@@ -172,7 +172,7 @@ static bool add_compiler_flags(struct source_flags *flags,
 	/* libbcc optimizes (BPFModule::run_pass_manager() of src/cc/bpf_module.cc) what
 	 * clang has optimized before, so leave out clang's passes. Type-based alias
 	 * information would be passed through without a use. */
-	if (!facts->options->thorough)
+	if (!facts->run->thorough)
 		ok &= add_flag(flags, "-Xclang") &&
 		      add_flag(flags, "-disable-llvm-passes") &&
 		      add_flag(flags, "-fno-strict-aliasing");
@@ -188,7 +188,7 @@ static bool add_size_flags(struct source_flags *flags, const struct source_facts
 {
 	const struct source_sizes *z = facts->sizes;
 
-	return add_flag(flags, "-DSTACK_DEPTH=%u", facts->options->stack_depth) &&
+	return add_flag(flags, "-DSTACK_DEPTH=%u", facts->run->stack_depth) &&
 	       add_flag(flags, "-DCPU_SLOTS=%" PRIu32, z->cpu_slots) &&
 	       add_flag(flags, "-DLIVE_BUCKETS=%" PRIu32, z->live_buckets) &&
 	       add_flag(flags, "-DLIVE_SPILL=%" PRIu32, z->live_spill) &&
@@ -201,7 +201,7 @@ static bool add_size_flags(struct source_flags *flags, const struct source_facts
 /* Which blocks count, and what of them. */
 static bool add_block_flags(struct source_flags *flags, const struct source_facts *facts)
 {
-	const struct source_options *o = facts->options;
+	const struct source_run *o = facts->run;
 	bool ok = true;
 
 	if (o->with_time)
@@ -215,15 +215,17 @@ static bool add_block_flags(struct source_flags *flags, const struct source_fact
 		ok &= add_flag(flags, "-DMAPPINGS");
 	if (o->checks)
 		ok &= add_flag(flags, "-DCHECKS");
-	if (o->min_size_bytes)
-		ok &= add_flag(flags, "-DMIN_SIZE=%" PRIu64 "ull", o->min_size_bytes);
-	if (o->max_size_bytes != UINT64_MAX)
-		ok &= add_flag(flags, "-DMAX_SIZE=%" PRIu64 "ull", o->max_size_bytes);
-	if (o->sample_every > 1)
+	if (o->config->min_size_bytes)
+		ok &= add_flag(flags, "-DMIN_SIZE=%" PRIu64 "ull",
+			       o->config->min_size_bytes);
+	if (o->config->max_size_bytes != UINT64_MAX)
+		ok &= add_flag(flags, "-DMAX_SIZE=%" PRIu64 "ull",
+			       o->config->max_size_bytes);
+	if (o->config->sample_every > 1)
 		ok &= add_flag(flags, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
-			       ((UINT64_C(1) << 32) + o->sample_every / 2) /
-				       o->sample_every);
-	if (o->sample_bytes)
+			       ((UINT64_C(1) << 32) + o->config->sample_every / 2) /
+				       o->config->sample_every);
+	if (o->config->sample_bytes)
 		ok &= add_flag(flags, "-DSAMPLE_BYTES");
 	return ok;
 }
@@ -234,15 +236,15 @@ static bool add_traffic_flags(struct source_flags *flags,
 	return add_flag(flags, "-DWITH_TRAFFIC") &&
 	       add_flag(flags, "-DTHREAD_SLOTS=%" PRIu32, facts->sizes->thread_slots) &&
 	       add_flag(flags, "-DTEMPORARY_EVENTS=%u",
-			facts->options->temporary_threshold + 1) &&
+			facts->run->config->temporary_threshold + 1) &&
 	       add_flag(flags, "-DLATE_RING_PAGES=%ld",
 			(long)LATE_RING_BYTES / sysconf(_SC_PAGESIZE)) &&
-	       (!facts->options->peak || add_flag(flags, "-DWITH_PEAK"));
+	       (!facts->run->peak || add_flag(flags, "-DWITH_PEAK"));
 }
 
 static bool add_rule_flags(struct source_flags *flags, const struct source_facts *facts)
 {
-	const struct source_options *o = facts->options;
+	const struct source_run *o = facts->run;
 	const struct source_sizes *z = facts->sizes;
 	bool ok = add_flag(flags, "-DUNWIND_RULES") &&
 		  add_flag(flags, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets) &&
@@ -255,7 +257,7 @@ static bool add_rule_flags(struct source_flags *flags, const struct source_facts
 		ok &= add_flag(flags, "-DUNWIND_TABLES") &&
 		      add_flag(flags, "-DUNWIND_PAGES=%" PRIu32, z->unwind_pages) &&
 		      add_flag(flags, "-DLAYOUTS=%" PRIu32, z->layouts);
-	if (o->no_frame_pointers)
+	if (o->config->unwind == UNWIND_CHOICE_RULES)
 		ok &= add_flag(flags, "-DNO_FRAME_POINTERS");
 	if (o->offsets.has_code_pages)
 		ok &= add_flag(flags, "-DOFFSET_MM_CODE_PAGES=%u",
@@ -270,7 +272,7 @@ static bool add_rule_flags(struct source_flags *flags, const struct source_facts
 /* Where the kernel keeps what the probes read of its structures. */
 static bool add_offset_flags(struct source_flags *flags, const struct source_facts *facts)
 {
-	const struct source_options *o = facts->options;
+	const struct source_run *o = facts->run;
 	bool ok = true;
 
 	if ((o->rules && o->offsets.has_code_pages) || o->offsets.has_trampoline ||
@@ -295,7 +297,7 @@ static bool add_offset_flags(struct source_flags *flags, const struct source_fac
 
 static bool add_flags(struct source_flags *flags, const struct source_facts *facts)
 {
-	const struct source_options *o = facts->options;
+	const struct source_run *o = facts->run;
 	bool ok = add_compiler_flags(flags, facts) && add_scope_flags(flags, facts) &&
 		  add_size_flags(flags, facts) && add_block_flags(flags, facts) &&
 		  add_flag(flags, "-DARG_REGISTERS=%#xu", facts->registers);

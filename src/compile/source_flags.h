@@ -17,7 +17,7 @@ struct source_flags {
 
 /* What the flags follow from. */
 struct source_facts {
-	const struct source_options *options;
+	const struct source_run *run;
 	const struct source_sizes *sizes;
 	unsigned registers; /* bit n: an argument may be in register n */
 	/* on_free_here replaces on_free, and on_session also serves only one process */

@@ -71,7 +71,7 @@ static const struct fragment {
 	{"kernel.c", RUN_KERNEL, 0},
 };
 
-static unsigned kind_of(const struct source_options *o)
+static unsigned kind_of(const struct source_run *o)
 {
 	if (o->kernel_points)
 		return RUN_KERNEL;
@@ -80,7 +80,7 @@ static unsigned kind_of(const struct source_options *o)
 	return o->told ? RUN_USDT : RUN_HEAP;
 }
 
-static unsigned met_by(const struct source_options *o)
+static unsigned met_by(const struct source_run *o)
 {
 	return (o->no_atomics ? NEEDS_NO_ATOMICS : NEEDS_ATOMICS) |
 	       (o->mappings ? NEEDS_MAPPINGS : 0) | (o->rules ? NEEDS_RULES : 0);
@@ -95,9 +95,9 @@ static const char *text_of(const char *name)
 	return f->text;
 }
 
-void source_append_fragments(struct strbuf *text, const struct source_options *options)
+void source_append_fragments(struct strbuf *text, const struct source_run *run)
 {
-	unsigned kind = kind_of(options), met = met_by(options);
+	unsigned kind = kind_of(run), met = met_by(run);
 
 	for (size_t i = 0; i < sizeof(fragments) / sizeof(*fragments); i++) {
 		const struct fragment *f = &fragments[i];

@@ -6,11 +6,11 @@
 
 #include <bpf/libbpf.h>
 
-#include "compile/source_options.h"
+#include "compile/source_run.h"
 
 /* Write the KERNEL_BY_... ranges of probes/kernel.c. The pages of a class that is not
  * traced itself are counted as pages. */
-void source_append_ranges(struct strbuf *text, const struct source_options *o)
+void source_append_ranges(struct strbuf *text, const struct source_run *o)
 {
 	static const struct {
 		enum kernel_place place;

@@ -4,12 +4,12 @@
 #ifndef COMPILE_SOURCE_KERNEL_H
 #define COMPILE_SOURCE_KERNEL_H
 
-#include "compile/source_options.h"
+#include "compile/source_run.h"
 #include "util/strbuf.h"
 
 /* Append KERNEL_RANGES: the address ranges of the kernel code behind each class of
  * allocations. */
-void source_append_ranges(struct strbuf *text, const struct source_options *o);
+void source_append_ranges(struct strbuf *text, const struct source_run *o);
 
 /* Append the program for a tracepoint. source_point_name() gives its name. */
 void source_append_point(struct strbuf *text, const struct kernel_point *point);

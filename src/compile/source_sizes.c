@@ -52,14 +52,14 @@ void pid_namespace_read(struct pid_namespace *ret)
 	ret->inode = st.st_ino;
 }
 
-static void compute_thread_sizes(const struct source_options *o, struct source_sizes *ret)
+static void compute_thread_sizes(const struct source_run *o, struct source_sizes *ret)
 {
 	if (!o->traffic)
 		return;
-	ret->thread_slots = power_of_two_from(o->max_threads * THREAD_ROOM);
+	ret->thread_slots = power_of_two_from(o->config->max_threads * THREAD_ROOM);
 	ret->thread_record_bytes =
 		(uint32_t)(sizeof(struct abi_thread) +
-			   (o->temporary_threshold + 1) * sizeof(uint64_t));
+			   (o->config->temporary_threshold + 1) * sizeof(uint64_t));
 }
 
 /* The stack_pcs map has room for max_stacks stacks of this depth, or for FEW_STACKS of
@@ -68,25 +68,25 @@ static void compute_thread_sizes(const struct source_options *o, struct source_s
 #define USUAL_DEPTH 16
 #define FEW_STACKS  4096
 
-static uint32_t stack_pcs_blocks(const struct source_options *options)
+static uint32_t stack_pcs_blocks(const struct source_run *run)
 {
-	uint64_t stacks = options->max_stacks, depth = options->stack_depth;
-	uint64_t few = stacks < FEW_STACKS || options->no_atomics ? stacks : FEW_STACKS;
+	uint64_t stacks = run->max_stacks, depth = run->stack_depth;
+	uint64_t few = stacks < FEW_STACKS || run->no_atomics ? stacks : FEW_STACKS;
 	uint64_t words = few * depth;
 
 	/* Without atomics each stack has room for the largest depth
 	 * (probes/stack_hash.c). */
-	if (!options->no_atomics && depth > USUAL_DEPTH)
+	if (!run->no_atomics && depth > USUAL_DEPTH)
 		depth = USUAL_DEPTH;
 	if (words < stacks * depth)
 		words = stacks * depth;
 	return (uint32_t)(words / ABI_PCS_BLOCK + 1);
 }
 
-void source_sizes_compute(const struct source_options *options, struct source_sizes *ret)
+void source_sizes_compute(const struct source_run *run, struct source_sizes *ret)
 {
 	int cpus = libbpf_num_possible_cpus();
-	uint64_t slots = options->max_allocations * 10 / 7;
+	uint64_t slots = run->config->max_allocations * 10 / 7;
 
 	/*
 	 * With two choices of buckets of eight, and insertion into the emptier one, a
@@ -96,26 +96,26 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 	 */
 	*ret = (struct source_sizes){
 		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
-		.process_slots = options->scope == SCOPE_PROCESSES
+		.process_slots = run->scope == SCOPE_PROCESSES
 					 ? FEW_PROCESSES
-					 : power_of_two_from(options->max_processes),
+					 : power_of_two_from(run->config->max_processes),
 		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
-		.live_spill = (uint32_t)(options->max_allocations / 128 + 64),
+		.live_spill = (uint32_t)(run->config->max_allocations / 128 + 64),
 		.pending_spill = ABI_PENDING_SPILL,
-		.stack_buckets = (uint32_t)(options->max_stacks * 4 / ABI_STACK_WAYS + 1),
-		.max_stacks = (uint32_t)options->max_stacks,
-		.stack_depth = options->stack_depth,
-		.stack_pcs_blocks = stack_pcs_blocks(options),
-		.rule_buckets = options->scope == SCOPE_PROCESSES ? FEW_RULE_BUCKETS
-								  : MANY_RULE_BUCKETS,
-		.unwind_pages =
-			(uint32_t)(options->unwind_memory_bytes / ABI_UNWIND_PAGE_BYTES),
+		.stack_buckets = (uint32_t)(run->max_stacks * 4 / ABI_STACK_WAYS + 1),
+		.max_stacks = (uint32_t)run->max_stacks,
+		.stack_depth = run->stack_depth,
+		.stack_pcs_blocks = stack_pcs_blocks(run),
+		.rule_buckets = run->scope == SCOPE_PROCESSES ? FEW_RULE_BUCKETS
+							      : MANY_RULE_BUCKETS,
+		.unwind_pages = (uint32_t)(run->config->unwind_memory_bytes /
+					   ABI_UNWIND_PAGE_BYTES),
 		.layouts = LAYOUTS,
 	};
-	if (options->no_atomics) {
+	if (run->no_atomics) {
 		ret->live_buckets = ret->stack_buckets = 0;
-		ret->live_spill = (uint32_t)options->max_allocations;
+		ret->live_spill = (uint32_t)run->config->max_allocations;
 		ret->pending_spill = ABI_PENDING_ALL;
 	}
-	compute_thread_sizes(options, ret);
+	compute_thread_sizes(run, ret);
 }

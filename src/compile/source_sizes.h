@@ -3,9 +3,9 @@
 #ifndef COMPILE_SOURCE_SIZES_H
 #define COMPILE_SOURCE_SIZES_H
 
-#include "compile/source_options.h"
+#include "compile/source_run.h"
 
-/* Table sizes that follow from the options. The probes and memtrace must use the same. */
+/* Table sizes that follow from the run. The probes and memtrace must use the same. */
 struct source_sizes {
 	uint32_t cpu_slots;     /* records of `counters`, a power of two */
 	uint32_t process_slots; /* of `processes`, a power of two */
@@ -24,7 +24,7 @@ struct source_sizes {
 	uint32_t thread_record_bytes;
 };
 
-/* Compute the table sizes for `options`. */
-void source_sizes_compute(const struct source_options *options, struct source_sizes *ret);
+/* Compute the table sizes for `run`. */
+void source_sizes_compute(const struct source_run *run, struct source_sizes *ret);
 
 #endif

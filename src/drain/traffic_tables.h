@@ -46,7 +46,7 @@ struct traffic_tables {
 	uint64_t lost; /* events not counted for lack of memory */
 };
 
-/* `sample_bytes` is as in struct source_options. */
+/* `sample_bytes` is as in struct trace_config. */
 struct error *traffic_tables_open(const struct traffic_maps *maps,
 				  const struct source_sizes *sizes, uint64_t sample_bytes,
 				  struct traffic_tables *ret)

@@ -154,8 +154,8 @@ static bool set_value(const struct option_row *row, struct options *options,
 		return true;
 	case KIND_HEADERS:
 		choice = find_choice(row, value);
-		options->headers_dir = row->choices[choice] ? NULL : value;
-		options->headers_mode =
+		options->trace.headers_dir = row->choices[choice] ? NULL : value;
+		options->trace.headers_mode =
 			row->choices[choice] ? (enum headers_mode)choice : HEADERS_DIR;
 		return *value;
 	case KIND_PATH:
@@ -319,20 +319,20 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.interval_ns = 5 * UNITS_NS_PER_S,
 		.top = 10,
 		.older_ns = 500 * UNITS_NS_PER_MS,
-		.max_size_bytes = UINT64_MAX,
-		.sample_every = 1,
+		.trace =
+			{
+				.max_size_bytes = UINT64_MAX,
+				.sample_every = 1,
+				.max_allocations = UINT64_C(1) << 20,
+				.max_threads = UINT64_C(1) << 14,
+				.max_processes = UINT64_C(1) << 14,
+				.unwind_cpu_percent = 25,
+				.unwind_memory_bytes = UINT64_C(32) << 20,
+			},
 		.view = "leaks",
 		.sort = REPORT_SORT_SIZE,
 		.hide_frames = "default",
-		.max_allocations = UINT64_C(1) << 20,
-		.max_threads = UINT64_C(1) << 14,
-		.max_processes = UINT64_C(1) << 14,
-		.stack_depth = 64,
-		.unwind = UNWIND_CHOICE_AUTO,
-		.unwind_cpu_percent = 25,
-		.unwind_memory_bytes = UINT64_C(32) << 20,
 		.format = "text",
-		.headers_mode = HEADERS_AUTO,
 	};
 	for (p.at = 1; p.at < argc && !p.done; p.at++) {
 		const char *arg = argv[p.at];

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "trace/tracer.h"
+#include "compile/trace_config.h"
 #include "report/report.h"
 #include "util/error.h"
 
@@ -58,11 +58,12 @@ struct option_list {
 	const char *values[OPTION_LIST_MAX + 1]; /* ended by NULL */
 };
 
-/* Default number of frames of a kernel stack. */
-#define KERNEL_STACK_DEPTH 64
-
 struct options {
 	enum option_action action;
+	/* How to trace. `traffic` and `peak` are also set if --view, --sort, --flame-of
+	 * or
+	 * --save needs them. */
+	struct trace_config trace;
 	enum help_topic help_topic; /* --help; default HELP_SHORT */
 	int pids[OPTIONS_MAX_PIDS]; /* --pid, without duplicates; pid_count entries */
 	size_t pid_count;
@@ -72,19 +73,15 @@ struct options {
 	char *const *command;       /* after "--": argv of the program to start, ended by
 				       NULL; with --program alone: program_argv; NULL: no
 				       program to start. Borrowed from argv. */
-	const char *program;     /* --program: the file to execute instead of command[0];
-				    NULL: not given; borrowed from argv */
-	char *program_argv[2];   /* --program and NULL. `command` may point here, so this
-				    struct must not be copied. */
-	uint64_t interval_ns;    /* --interval, default 5 s */
-	uint64_t count;          /* --count; 0: no limit */
-	uint64_t duration_ns;    /* --duration; 0: no limit */
-	uint64_t top;            /* --top, default 10; 0: all */
-	uint64_t older_ns;       /* --older, default 500 ms; 0 with combined_only */
-	uint64_t min_size_bytes; /* inclusive; 0: no limit */
-	uint64_t max_size_bytes; /* inclusive; UINT64_MAX: no limit */
-	uint64_t sample_every;   /* --sample-every, default 1 */
-	uint64_t sample_bytes;   /* --sample-bytes; 0: not given */
+	const char *program;   /* --program: the file to execute instead of command[0];
+				  NULL: not given; borrowed from argv */
+	char *program_argv[2]; /* --program and NULL. `command` may point here, so this
+				  struct must not be copied. */
+	uint64_t interval_ns;  /* --interval, default 5 s */
+	uint64_t count;        /* --count; 0: no limit */
+	uint64_t duration_ns;  /* --duration; 0: no limit */
+	uint64_t top;          /* --top, default 10; 0: all */
+	uint64_t older_ns;     /* --older, default 500 ms; 0 with trace.combined_only */
 	const char *view; /* --view: a name from render/views/views.h, default "leaks",
 			     but "functions" with --group-by function and so on */
 	enum report_sort sort;           /* --sort; default: the order of the view */
@@ -95,32 +92,19 @@ struct options {
 	const char *hide_frames; /* --hide-frames: "default" (also the default), "none" or
 				    a file name; borrowed from argv */
 	enum color_choice color; /* --color */
-	bool show_allocs, combined_only; /* never both set */
-	bool mappings;                   /* --mappings */
-	bool otel_memory;                /* --otel-memory; never set with mappings,
-					    function, symbols_prefix or event */
-	bool peak;    /* --peak; also set if --view, --flame-of or --save needs it */
-	bool traffic; /* --traffic; also set if --view, --sort or --save needs it */
-	unsigned temporary_threshold; /* 0..63 */
-	uint64_t max_threads;         /* default 16K (16384) */
-	uint64_t max_processes;       /* default 16K (16384) */
-	uint64_t max_allocations;     /* default 1M (1048576) */
-	uint64_t max_stacks;          /* 0: the default of tracer_options.max_stacks */
-	unsigned stack_depth;         /* 1..127; default 127, but 64 with --unwind fp or
-					 --kernel */
-	unsigned unwind_cpu_percent;  /* --unwind-cpu: percent of one processor, 1..100,
-					 default 25 */
-	uint64_t unwind_memory_bytes; /* --unwind-memory, default 32M */
-	const char *format;           /* --format: a renderer's name, default "text" */
-	bool brief_on_terminal;       /* "brief" instead if the reports go to a
-					 terminal */
-	bool final_only_on_terminal;  /* on a terminal only the last report is printed,
-					 since the run is about its files */
-	bool any_height;              /* --top was given: the brief report may be higher
-					 than the terminal */
-	const char *output;           /* --output FILE; NULL (also for "-"): stdout;
-					 borrowed from argv, or "/dev/null" if one of
-					 `files` uses stdout */
+	bool show_allocs;        /* not with trace.combined_only */
+	bool otel_memory;        /* --otel-memory; never set with mappings,
+				    function, symbols_prefix or event */
+	const char *format;      /* --format: a renderer's name, default "text" */
+	bool brief_on_terminal;  /* "brief" instead if the reports go to a
+				    terminal */
+	bool final_only_on_terminal; /* on a terminal only the last report is printed,
+					since the run is about its files */
+	bool any_height;             /* --top was given: the brief report may be higher
+					than the terminal */
+	const char *output;          /* --output FILE; NULL (also for "-"): stdout;
+					borrowed from argv, or "/dev/null" if one of
+					`files` uses stdout */
 	/* --flamegraph, --flame, --pprof, --csv, --json, --html, --save: patterns for
 	 * which file_name_is_valid() is true, or NULL. No two are equal, except
 	 * "/dev/null". "-" is stdout. Borrowed from argv. */
@@ -137,13 +121,7 @@ struct options {
 	bool addresses;                /* --addresses */
 	bool force, dry_run, quiet;
 	unsigned verbose; /* number of -v options */
-	enum headers_mode headers_mode;
-	const char *headers_dir; /* borrowed from argv */
-	bool no_cache;
 	bool no_return_probes;
-	enum attach_choice attach;
-	enum tables_choice tables;
-	enum unwind_choice unwind;  /* --unwind, default auto */
 	const char *library;        /* --lib PATH (-L, -O/--obj): look for the allocator
 				       only in this file; NULL: detect. Borrowed from
 				       argv. */
@@ -152,7 +130,6 @@ struct options {
 	const char *event;          /* --event, which event_spec_parse() accepts, or NULL;
 				       borrowed from argv */
 	bool growth;                /* --growth; `event` is then page faults */
-	bool kernel_stacks;         /* --kernel-stacks; set only with `event` */
 	bool kernel;                /* --kernel; then pid_count is at most 1 */
 	bool with_kernel;           /* --with-kernel; then exactly one process, and
 				       `kernel` is not set */

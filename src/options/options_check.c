@@ -5,6 +5,7 @@
 
 #include "files/file_name.h"
 #include "files/new_file.h"
+#include "plan/event.h"
 #include "options/option_errors.h"
 #include "render/views/views.h"
 #include "frames/filter.h"
@@ -113,7 +114,7 @@ static struct error *check_event(const struct options_given *given)
 			OPTION_SORT, given->values[OPTION_SORT], id,
 			"measures nothing but size, count and growth");
 	given->options->older_ns = 0;
-	given->options->traffic = given->options->peak = false;
+	given->options->trace.traffic = given->options->trace.peak = false;
 	return NULL;
 }
 
@@ -205,17 +206,17 @@ static struct error *check_view(const struct options_given *given)
 		return err;
 	if ((view->needs | view->wants | report_sort_needs(options->sort)) &
 	    (REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES))
-		options->traffic = true;
+		options->trace.traffic = true;
 	if ((view->wants | report_sort_needs(options->sort)) & REPORT_DATA_AT_PEAK ||
 	    options->flame_of == REPORT_FLAME_PEAK)
-		options->peak = true;
-	if (options->peak || options->flame_of == REPORT_FLAME_TRAFFIC)
-		options->traffic = true;
+		options->trace.peak = true;
+	if (options->trace.peak || options->flame_of == REPORT_FLAME_TRAFFIC)
+		options->trace.traffic = true;
 	/* The names of threads, also of those that have exited, come with it. The
 	 * kernel's blocks have none. */
 	if (options->group_by == REPORT_GROUP_THREAD && !options->kernel)
-		options->traffic = true;
-	if (options->combined_only && options->sort == REPORT_SORT_AGE)
+		options->trace.traffic = true;
+	if (options->trace.combined_only && options->sort == REPORT_SORT_AGE)
 		return option_error_clash_value(OPTION_SORT, "age", OPTION_COMBINED_ONLY,
 						"measures no ages");
 	return check_filters(options);
@@ -346,28 +347,27 @@ static struct error *check_blocks(const struct options_given *given)
 {
 	struct options *options = given->options;
 
-	if (options->sample_bytes && options->sample_every > 1)
+	if (options->trace.sample_bytes && options->trace.sample_every > 1)
 		return option_error_clash(OPTION_SAMPLE_BYTES, OPTION_SAMPLE_EVERY,
 					  "samples regardless of the size");
 	/* A snapshot should contain everything that a replay may ask for. */
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
 	    !options->event && !options->growth && !options->kernel) {
-		options->traffic = true;
-		options->peak |= !options->sample_bytes;
+		options->trace.traffic = true;
+		options->trace.peak |= !options->trace.sample_bytes;
 	}
 	/* The probes would need more than the BPF stack has. */
-	if (options->peak && options->sample_bytes && options->mappings) {
+	if (options->trace.peak && options->trace.sample_bytes &&
+	    options->trace.mappings) {
 		if (given->values[OPTION_PEAK] || options->flame_of == REPORT_FLAME_PEAK)
 			return option_error("%s does not work with --sample-bytes and "
 					    "--mappings together",
 					    given->values[OPTION_PEAK]
 						    ? "--peak"
 						    : "--flame-of peak");
-		options->peak = false;
+		options->trace.peak = false;
 	}
-	/* Full stacks are deeper than stacks that end where frame pointers do. */
-	if (options->unwind != UNWIND_CHOICE_FP && !given->values[OPTION_STACK_DEPTH])
-		options->stack_depth = 127;
+	options->trace.apart = options->group_by == REPORT_GROUP_PROCESS;
 	return NULL;
 }
 
@@ -380,7 +380,7 @@ static struct error *check_events(const struct options_given *given)
 					  "counts an event of its own, page faults");
 	if (options->growth)
 		options->event = "software:page-faults:1";
-	if (options->kernel_stacks && !options->event)
+	if (options->trace.kernel_stacks && !options->event)
 		return option_error("--kernel-stacks needs --event SPEC or --growth");
 	return options->event ? check_event(given) : NULL;
 }
@@ -457,12 +457,9 @@ static struct error *check_kernel(const struct options_given *given)
 	if (options->pid_count > 1)
 		return option_error("--kernel works with one process at most; got %zu",
 				    options->pid_count);
-	if (options->traffic)
+	if (options->trace.traffic)
 		return option_error_clash_value(by, given->values[by], OPTION_KERNEL,
 						"measures no traffic of call paths");
-	options->unwind = UNWIND_CHOICE_FP;
-	if (!given->values[OPTION_STACK_DEPTH])
-		options->stack_depth = KERNEL_STACK_DEPTH;
 	return NULL;
 }
 
@@ -481,7 +478,7 @@ static struct error *check_otel(const struct options_given *given)
 
 static struct error *check_sizes(const struct options_given *given)
 {
-	if (given->options->min_size_bytes > given->options->max_size_bytes)
+	if (given->options->trace.min_size_bytes > given->options->trace.max_size_bytes)
 		return option_error("--min-size %s is larger than --max-size %s",
 				    given->values[OPTION_MIN_SIZE],
 				    given->values[OPTION_MAX_SIZE]);
@@ -492,7 +489,7 @@ static struct error *check_combined(const struct options_given *given)
 {
 	struct options *options = given->options;
 
-	if (!options->combined_only)
+	if (!options->trace.combined_only)
 		return NULL;
 	if (options->show_allocs)
 		return option_error_clash(OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,

@@ -10,14 +10,14 @@ OPTION(DRY_RUN,
 
 OPTION(KERNEL_HEADERS,
 	"kernel-headers", .argument = "WHERE",
-	.kind = KIND_HEADERS, FIELD(headers_mode), .choices = choice_headers, .offer = OFFER_DIRECTORIES,
+	.kind = KIND_HEADERS, FIELD(trace.headers_mode), .choices = choice_headers, .offer = OFFER_DIRECTORIES,
 	.expected = "'auto', 'embedded' or a directory",
 	.help = "compile the probes against the embedded headers, those in a "
 		"directory, or auto (the default): embedded where they agree "
 		"with the running kernel, else installed ones")
 
 OPTION(NO_CACHE,
-	"no-cache", .kind = KIND_FLAG, FIELD(no_cache),
+	"no-cache", .kind = KIND_FLAG, FIELD(trace.no_cache),
 	.help = "compile the probes anew, and keep nothing for later runs (default: "
 		"keep it in " CACHE_PATH ", or in the directory that the "
 		"environment variable " CACHE_ENV " names)")
@@ -30,14 +30,14 @@ OPTION(PRIME_CACHE,
 
 OPTION(ATTACH,
 	"attach", .argument = "HOW",
-	.kind = KIND_CHOICE, FIELD(attach), .choices = choice_attaches,
+	.kind = KIND_CHOICE, FIELD(trace.attach), .choices = choice_attaches,
 	.expected = "'auto', 'multi' or 'perf'",
 	.help = "attach by one uprobe_multi link (Linux 6.6), by perf events, or "
 		"auto (the default): the former where the kernel has it")
 
 OPTION(TABLES,
 	"tables", .argument = "KIND",
-	.kind = KIND_CHOICE, FIELD(tables), .choices = choice_tables,
+	.kind = KIND_CHOICE, FIELD(trace.tables), .choices = choice_tables,
 	.expected = "'auto', 'arrays' or 'hashes'",
 	.help = "keep blocks in arrays, which need compare-and-exchange in BPF "
 		"(Linux 5.12), in hashes, which take longer, or auto (the "
@@ -45,7 +45,7 @@ OPTION(TABLES,
 
 OPTION(UNWIND,
 	"unwind", .argument = "HOW",
-	.kind = KIND_CHOICE, FIELD(unwind), .choices = choice_unwinds,
+	.kind = KIND_CHOICE, FIELD(trace.unwind), .choices = choice_unwinds,
 	.expected = "'auto', 'rules' or 'fp'",
 	.help = "walk stacks by rules, which are made of unwind information "
 		"(.eh_frame) as call sites come up; by frame pointers (fp), which end "

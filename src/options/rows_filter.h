@@ -15,13 +15,13 @@ OPTION(OLDER,
 
 OPTION(MIN_SIZE,
 	"min-size", 'z', "min-alloc-size", .argument = "SIZE",
-	.kind = KIND_SIZE, FIELD(min_size_bytes), .max = UINT64_MAX,
+	.kind = KIND_SIZE, FIELD(trace.min_size_bytes), .max = UINT64_MAX,
 	.expected = "a size in bytes, such as 4096, 4K or 1.5M",
 	.help = "trace only blocks of at least SIZE bytes (K, M, G allowed)")
 
 OPTION(MAX_SIZE,
 	"max-size", 'Z', "max-alloc-size", .argument = "SIZE",
-	.kind = KIND_SIZE, FIELD(max_size_bytes), .max = UINT64_MAX,
+	.kind = KIND_SIZE, FIELD(trace.max_size_bytes), .max = UINT64_MAX,
 	.expected = "a size in bytes, such as 4096, 4K or 1.5M",
 	.help = "trace only blocks of at most SIZE bytes (K, M, G allowed)")
 
@@ -63,13 +63,13 @@ OPTION(SUPPRESSIONS,
 
 OPTION(SAMPLE_EVERY,
 	"sample-every", 's', "sample-rate", .argument = "N",
-	.kind = KIND_INTEGER, FIELD(sample_every), .min = 1, .max = UINT32_MAX,
+	.kind = KIND_INTEGER, FIELD(trace.sample_every), .min = 1, .max = UINT32_MAX,
 	.expected = "a whole number from 1 (every allocation) to 4294967295",
 	.help = "trace one allocation in N; reports are then estimates (default 1)")
 
 OPTION(SAMPLE_BYTES,
 	"sample-bytes", .argument = "SIZE",
-	.kind = KIND_SIZE, FIELD(sample_bytes),
+	.kind = KIND_SIZE, FIELD(trace.sample_bytes),
 	.min = 2, .max = UINT64_C(1) << 30,
 	.expected = "a size from 2 to 1G, such as 512K",
 	.help = "trace one allocation in SIZE allocated bytes on average, large ones "

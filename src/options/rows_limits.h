@@ -5,7 +5,7 @@
 
 OPTION(MAX_ALLOCATIONS,
 	"max-allocations", .argument = "N",
-	.kind = KIND_QUANTITY, FIELD(max_allocations),
+	.kind = KIND_QUANTITY, FIELD(trace.max_allocations),
 	.min = 1024, .max = UINT64_C(1) << 30,
 	.expected = "a number from 1024 to 1G (1073741824), such as 4M",
 	.help = "make room for N live blocks; those beyond are counted, not listed "
@@ -13,7 +13,7 @@ OPTION(MAX_ALLOCATIONS,
 
 OPTION(MAX_STACKS,
 	"max-stacks", .argument = "N",
-	.kind = KIND_QUANTITY, FIELD(max_stacks),
+	.kind = KIND_QUANTITY, FIELD(trace.max_stacks),
 	.min = 64, .max = UINT64_C(1) << 24,
 	.expected = "a number from 64 to 16M (16777216), such as 256K",
 	.help = "tell at most N call paths apart, of 16 frames on average (default "
@@ -21,7 +21,7 @@ OPTION(MAX_STACKS,
 
 OPTION(MAX_THREADS,
 	"max-threads", .argument = "N",
-	.kind = KIND_QUANTITY, FIELD(max_threads),
+	.kind = KIND_QUANTITY, FIELD(trace.max_threads),
 	.min = 64, .max = UINT64_C(1) << 20,
 	.expected = "a number from 64 to 1M (1048576), such as 64K",
 	.help = "with --traffic, tell at most N threads apart, those that have exited "
@@ -29,7 +29,7 @@ OPTION(MAX_THREADS,
 
 OPTION(MAX_PROCESSES,
 	"max-processes", .argument = "N",
-	.kind = KIND_QUANTITY, FIELD(max_processes),
+	.kind = KIND_QUANTITY, FIELD(trace.max_processes),
 	.min = 64, .max = UINT64_C(1) << 15,
 	.expected = "a number from 64 to 32K (32768), such as 4K",
 	.help = "with --follow-forks, and with --lib alone, make room for N processes "
@@ -38,7 +38,7 @@ OPTION(MAX_PROCESSES,
 
 OPTION(STACK_DEPTH,
 	"stack-depth", .argument = "N",
-	.kind = KIND_INTEGER, FIELD(stack_depth), .min = 1, .max = 127,
+	.kind = KIND_INTEGER, FIELD(trace.stack_depth), .min = 1, .max = 127,
 	.expected = "a whole number from 1 to 127",
 	.help = "keep at most N frames of a call path, of a deeper "
 		"one both ends (default 127, which is the "
@@ -46,7 +46,7 @@ OPTION(STACK_DEPTH,
 
 OPTION(UNWIND_CPU,
 	"unwind-cpu", .argument = "PERCENT",
-	.kind = KIND_INTEGER, FIELD(unwind_cpu_percent), .min = 1, .max = 100,
+	.kind = KIND_INTEGER, FIELD(trace.unwind_cpu_percent), .min = 1, .max = 100,
 	.expected = "a whole number from 1 to 100",
 	.help = "let the search for unwind rules of new call sites take PERCENT of one "
 		"processor, averaged over 20 s (default 25); stacks of call sites "
@@ -54,7 +54,7 @@ OPTION(UNWIND_CPU,
 
 OPTION(UNWIND_MEMORY,
 	"unwind-memory", .argument = "SIZE",
-	.kind = KIND_SIZE, FIELD(unwind_memory_bytes),
+	.kind = KIND_SIZE, FIELD(trace.unwind_memory_bytes),
 	.min = 1 << 20, .max = UINT64_C(1) << 30,
 	.expected = "a size from 1M to 1G",
 	.help = "let the unwind rules of whole files take at most SIZE of kernel "

@@ -75,7 +75,7 @@ OPTION(SHOW_ALLOCS,
 
 OPTION(COMBINED_ONLY,
 	"combined-only", .offline = OFFLINE_ALL,
-	.kind = KIND_FLAG, FIELD(combined_only),
+	.kind = KIND_FLAG, FIELD(trace.combined_only),
 	.help = "totals per stack over blocks of every age, without ages")
 
 #undef GROUP

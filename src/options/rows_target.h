@@ -55,7 +55,7 @@ OPTION(FUNCTION,
 	.help = "trace only blocks that this function allocates (default: all)")
 
 OPTION(MAPPINGS,
-	"mappings", .kind = KIND_FLAG, FIELD(mappings),
+	"mappings", .kind = KIND_FLAG, FIELD(trace.mappings),
 	.help = "trace mmap, munmap and mremap too, with totals of their own")
 
 OPTION(OTEL_MEMORY,
@@ -98,7 +98,7 @@ OPTION(GROWTH,
 
 OPTION(KERNEL_STACKS,
 	"kernel-stacks", .kind = KIND_FLAG,
-	FIELD(kernel_stacks),
+	FIELD(trace.kernel_stacks),
 	.help = "with --event or --growth: the kernel's part of the stack too")
 
 OPTION(KERNEL,
@@ -113,18 +113,18 @@ OPTION(WITH_KERNEL,
 		"allocates on its behalf")
 
 OPTION(TRAFFIC,
-	"traffic", .kind = KIND_FLAG, FIELD(traffic),
+	"traffic", .kind = KIND_FLAG, FIELD(trace.traffic),
 	.help = "count allocations, frees, peak, lifetimes and threads of each call "
 		"path")
 
 OPTION(PEAK,
-	"peak", .kind = KIND_FLAG, FIELD(peak),
+	"peak", .kind = KIND_FLAG, FIELD(trace.peak),
 	.help = "count also what each call path held when the heap of all processes "
 		"together was largest; with --view peak, --flame-of peak and --save anyway")
 
 OPTION(TEMPORARY_THRESHOLD,
 	"temporary-threshold", .argument = "N",
-	.kind = KIND_INTEGER, FIELD(temporary_threshold), .min = 0, .max = 63,
+	.kind = KIND_INTEGER, FIELD(trace.temporary_threshold), .min = 0, .max = 63,
 	.expected = "a whole number from 0 to 63",
 	.help = "with --traffic, a block is temporary that its thread frees with at "
 		"most N of its own heap events between (default 0: as the very next)")

@@ -196,7 +196,7 @@ static int start_status(const struct options *options, const struct error *err)
  * those that are. */
 static void start_compilers(struct session *s)
 {
-	if (s->options->dry_run || (!s->options->no_cache && !cache_is_empty()))
+	if (s->options->dry_run || (!s->options->trace.no_cache && !cache_is_empty()))
 		return;
 	compiler_pool_init(&s->compilers, tracer_compiler_count());
 }

@@ -74,9 +74,6 @@ struct error *session_plan(struct session *s) __attribute__((warn_unused_result)
 /* Is it certain that the run never has a second process? */
 bool session_traces_one(const struct session *s);
 
-/* What the tracer is to do. Borrows from `s`. */
-struct tracer_options session_tracer_options(struct session *s);
-
 /* Compile, load and attach what is planned. */
 struct error *session_start(struct session *s) __attribute__((warn_unused_result));
 

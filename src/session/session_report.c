@@ -41,7 +41,8 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 			return error_no_memory();
 	}
 	snap->launched = s->options->command;
-	snap->ages_unknown = s->options->combined_only && !s->options->traffic;
+	snap->ages_unknown =
+		s->options->trace.combined_only && !s->options->trace.traffic;
 	err = tracees_snapshot(&s->tracees, snap);
 	if (!err && s->kernel_tracer)
 		err = add_kernel(s, snap);

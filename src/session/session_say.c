@@ -30,12 +30,12 @@ void session_say_missing(const struct plan *plan)
 
 void session_say_plan(struct session *s)
 {
-	const struct tracer_options options = session_tracer_options(s);
+	const struct trace_config *config = &s->options->trace;
 	struct kernel_features features;
 	bool bodies;
 
 	kernel_features_detect(&features);
-	bodies = tracer_takes_bodies(&options, &features);
+	bodies = tracer_takes_bodies(config, &features);
 	for (size_t i = 0; i < s->plans.len; i++) {
 		bool is_for_all = s->tracees.scope == SCOPE_ALL;
 		const struct tracee *t = is_for_all ? NULL : s->tracees.list.data[i];
@@ -51,11 +51,11 @@ void session_say_plan(struct session *s)
 					 t ? t->pid : 0, bodies, stdout);
 	}
 	printf("attach by: %s\n",
-	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ||
+	       config->attach == ATTACH_PERF || !features.uprobe_multi ||
 			       (s->event.text && !event_is_in_file(s->event.kind))
 		       ? "perf events"
 		       : "uprobe_multi");
-	printf("tables: %s\n", tables_text(s->options->tables, &features));
+	printf("tables: %s\n", tables_text(config->tables, &features));
 }
 
 /* Example: "9 functions of libc.so.6, 22 of libjemalloc.so.2". */
@@ -83,7 +83,7 @@ void session_say_own_heaps(const struct session *s)
 {
 	const struct options *o = s->options;
 
-	if (s->tracees.scope == SCOPE_ALL || o->growth || o->mappings || o->event ||
+	if (s->tracees.scope == SCOPE_ALL || o->growth || o->trace.mappings || o->event ||
 	    o->kernel || o->otel_memory)
 		return;
 	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
@@ -201,11 +201,11 @@ void session_say_tracing(const struct session *s)
 		say_code(s);
 		say_phases(s);
 	}
-	if (tracer_stack_depth(s->tracer) < s->options->stack_depth)
+	if (tracer_refused_depth(s->tracer))
 		fprintf(stderr,
 			"memtrace: this kernel refuses programs for stacks of %u frames: "
 			"%u frames are kept\n",
-			s->options->stack_depth, tracer_stack_depth(s->tracer));
+			tracer_refused_depth(s->tracer), tracer_stack_depth(s->tracer));
 }
 
 void session_say_walks(const struct session *s)

@@ -55,27 +55,13 @@ struct error *session_plan(struct session *s)
 	return err;
 }
 
-/* Create the second tracer, for the kernel. It has the same options as the process's
- * tracer, except those that do not apply to the kernel. */
+/* Create the second tracer, for the kernel. */
 static struct error *create_kernel(struct session *s)
 {
-	const struct options *o = s->options;
-	struct tracer_options tracer_options = {
+	const struct tracer_setup setup = {
+		.config = &s->options->trace,
 		.scope = SCOPE_PROCESSES,
-		.max_allocations = o->max_allocations,
-		.max_stacks = o->max_stacks,
-		.stack_depth = KERNEL_STACK_DEPTH,
-		.sample_every = o->sample_every,
-		.min_size_bytes = o->min_size_bytes,
-		.max_size_bytes = o->max_size_bytes,
 		.kernel = &s->kernel,
-		.with_time = !o->combined_only || o->traffic,
-		.headers = o->headers_mode,
-		.headers_dir = o->headers_dir,
-		.no_cache = o->no_cache,
-		.attach = o->attach,
-		.tables = o->tables,
-		.unwind = UNWIND_CHOICE_FP,
 		.progress = progress_show,
 		.progress_arg = &s->progress,
 	};
@@ -84,7 +70,7 @@ static struct error *create_kernel(struct session *s)
 	s->kernel.pid = s->tracees.list.data[0]->pid;
 	err = kernel_find_places(s->tracees.kernel, &s->kernel);
 	if (!err)
-		err = tracer_create(&tracer_options, NULL, 0, &s->kernel_tracer);
+		err = tracer_create(&setup, NULL, 0, &s->kernel_tracer);
 	return err;
 }
 
@@ -94,43 +80,21 @@ bool session_traces_one(const struct session *s)
 	return s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1;
 }
 
-struct tracer_options session_tracer_options(struct session *s)
+static struct tracer_setup setup_of(struct session *s)
 {
 	const struct options *o = s->options;
 
-	return (struct tracer_options){
+	return (struct tracer_setup){
+		.config = &o->trace,
 		.scope = o->kernel ? SCOPE_PROCESSES : s->tracees.scope,
 		.one_process = session_traces_one(s),
-		.apart = s->options->group_by == REPORT_GROUP_PROCESS,
-		.max_allocations = o->max_allocations,
-		.max_stacks = o->max_stacks,
-		.stack_depth = o->stack_depth,
-		.sample_every = o->sample_every,
-		.sample_bytes = o->sample_bytes,
-		.min_size_bytes = o->min_size_bytes,
-		.max_size_bytes = o->max_size_bytes,
-		.mappings = o->mappings || o->growth,
 		.event = o->event ? &s->event : NULL,
-		.kernel_stacks = o->kernel_stacks,
+		.growth = o->growth,
 		.kernel = o->kernel ? &s->kernel : NULL,
 		.told = o->otel_memory,
-		.with_time = !o->combined_only || o->traffic,
-		.traffic = o->traffic,
-		.peak = o->peak,
-		.max_threads = o->max_threads,
-		.max_processes = o->max_processes,
-		.temporary_threshold = o->temporary_threshold,
-		.headers = o->headers_mode,
-		.headers_dir = o->headers_dir,
-		.no_cache = o->no_cache,
-		.attach = o->attach,
 		.refuse_returns = return_probes_refuse,
 		.refuse_arg = &s->tracees.returns,
 		.others = s->tracees.others,
-		.tables = o->tables,
-		.unwind = o->unwind,
-		.unwind_cpu_percent = o->unwind_cpu_percent,
-		.unwind_memory_bytes = o->unwind_memory_bytes,
 		.progress = progress_show,
 		.progress_arg = &s->progress,
 		.phases = &s->phases,
@@ -141,7 +105,7 @@ struct tracer_options session_tracer_options(struct session *s)
 struct error *session_start(struct session *s)
 {
 	const struct options *o = s->options;
-	const struct tracer_options how = session_tracer_options(s);
+	const struct tracer_setup setup = setup_of(s);
 	struct error *err = proc_check_privileges();
 
 	if (err)
@@ -150,7 +114,7 @@ struct error *session_start(struct session *s)
 		struct kernel_features features;
 
 		kernel_features_detect(&features);
-		if (!tracer_takes_bodies(&how, &features))
+		if (!tracer_takes_bodies(&o->trace, &features))
 			return error_create(ERROR_UNSUPPORTED,
 					    "--no-return-probes needs Linux 6.10 and "
 					    "neither --attach perf nor --tables hashes: "
@@ -160,7 +124,7 @@ struct error *session_start(struct session *s)
 		struct kernel_features features;
 
 		kernel_features_detect(&features);
-		if (!features.atomics || o->tables == TABLES_HASHES)
+		if (!features.atomics || o->trace.tables == TABLES_HASHES)
 			return error_create(
 				ERROR_UNSUPPORTED,
 				"--flame-of peak needs Linux 5.12 and no "
@@ -175,8 +139,8 @@ struct error *session_start(struct session *s)
 	if (!s->history || !s->timeline || !s->merge || !s->saved_history ||
 	    !s->saved_timeline)
 		return error_no_memory();
-	err = tracer_create(&how, (const struct plan *const *)s->plans.data, s->plans.len,
-			    &s->tracer);
+	err = tracer_create(&setup, (const struct plan *const *)s->plans.data,
+			    s->plans.len, &s->tracer);
 	compiler_pool_deinit(&s->compilers);
 	if (!err && o->with_kernel)
 		err = create_kernel(s);

@@ -19,8 +19,8 @@ DEFINE_CLEANUP(struct tracer *, tracer_destroy);
 
 static void progress(const struct tracer *t, const char *phase)
 {
-	if (t->options.progress)
-		t->options.progress(t->options.progress_arg, phase);
+	if (t->setup.progress)
+		t->setup.progress(t->setup.progress_arg, phase);
 }
 
 /* --- maps -------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static struct error *open_maps(struct tracer *t)
 		CALLS = 1,  /* calls of a process's allocators */
 		EVENTS = 2,
 		KERNEL = 4,
-	} what = t->options.event ? EVENTS : t->options.kernel ? KERNEL : CALLS;
+	} what = t->run.event ? EVENTS : t->run.kernel ? KERNEL : CALLS;
 	int sites_at;
 	const struct {
 		const char *name;
@@ -122,7 +122,7 @@ static struct error *fill_samples(struct tracer *t)
 	if (!samples)
 		return error_create(ERROR_IO, "cannot map the table of samples");
 	for (size_t i = 0; i < ABI_SAMPLE_CLASSES; i++) {
-		uint32_t threshold = sampling_threshold(t->options.sample_bytes, i);
+		uint32_t threshold = sampling_threshold(t->config->sample_bytes, i);
 		double weight = sampling_threshold_weight(threshold);
 
 		samples[i].threshold = threshold;
@@ -137,7 +137,7 @@ static void open_cache(struct tracer *t)
 {
 	struct error *err;
 
-	if (t->options.no_cache)
+	if (t->config->no_cache)
 		return;
 	err = cache_open(&t->cache);
 	if (err)
@@ -153,7 +153,7 @@ static void open_cache(struct tracer *t)
 #define DEFAULT_STACKS_BY_HASH (64 * 1024)
 
 /* So that tracer_destroy() may be called. */
-static void init(struct tracer *t, const struct tracer_options *options)
+static void init(struct tracer *t, const struct tracer_setup *setup)
 {
 	for (size_t i = 0; i < RAW_TRACEPOINTS; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
@@ -162,33 +162,55 @@ static void init(struct tracer *t, const struct tracer_options *options)
 		t->programs[i] = -1;
 	fence_open(&t->fence);
 	t->maps.fence = &t->fence;
-	t->options = *options;
-	t->attachment.others = options->others;
+	t->setup = *setup;
+	t->config = setup->config;
+	t->attachment.others = setup->others;
+}
+
+/* What is counted, and what this allows of the configuration. */
+static void begin_run(struct tracer *t)
+{
+	const struct trace_config *config = t->config;
+	struct source_run *run = &t->run;
+	bool is_kernel = t->setup.kernel;
+
+	run->config = config;
+	run->scope = t->setup.scope;
+	run->one_process = t->setup.one_process;
+	run->event = t->setup.event;
+	run->kernel = t->setup.kernel;
+	run->kernel_points = is_kernel ? &t->kernel_points : NULL;
+	run->told = t->setup.told;
+	run->mappings = t->setup.growth || (config->mappings && !is_kernel);
+	run->with_time = !config->combined_only || config->traffic;
+	run->traffic = config->traffic && !is_kernel;
+	run->peak = config->peak && run->traffic && !t->by_hash;
+	run->rules = config->unwind != UNWIND_CHOICE_FP && !is_kernel;
+	run->stack_depth = trace_config_depth(config, run->rules);
+	run->max_stacks = config->max_stacks ? config->max_stacks
+			  : t->by_hash       ? DEFAULT_STACKS_BY_HASH
+					     : DEFAULT_STACKS;
 }
 
 /* Find out what the kernel has, and where it allocates if that is to be traced. */
 static struct error *look_at_kernel(struct tracer *t)
 {
-	const struct tracer_options *options = &t->options;
 	struct error *err = file_limit_has_room(FEATURE_FILES);
 
 	/* If a test cannot open a descriptor, a feature would seem to be missing. */
 	if (err)
 		return err;
-	phases_begin(options->phases, "kernel features", clock_now_ns());
+	phases_begin(t->setup.phases, "kernel features", clock_now_ns());
 	kernel_features_detect(&t->features);
-	t->by_hash = options->tables == TABLES_HASHES || !t->features.atomics;
-	t->options.peak &= t->options.traffic && !t->by_hash;
-	if (!options->max_stacks)
-		t->options.max_stacks =
-			t->by_hash ? DEFAULT_STACKS_BY_HASH : DEFAULT_STACKS;
+	t->by_hash = t->config->tables == TABLES_HASHES || !t->features.atomics;
+	begin_run(t);
 	err = tracer_check_kernel(t);
-	if (!err && options->event && !event_is_in_file(options->event->kind))
-		err = kernel_events_check(options->event);
-	if (!err && options->kernel)
-		err = kernel_points_find(options->attach == ATTACH_PERF,
+	if (!err && t->run.event && !event_is_in_file(t->run.event->kind))
+		err = kernel_events_check(t->run.event);
+	if (!err && t->run.kernel)
+		err = kernel_points_find(t->config->attach == ATTACH_PERF,
 					 &t->kernel_points);
-	if (!err && options->kernel)
+	if (!err && t->run.kernel)
 		err = tracer_number_kernel(t);
 	return err;
 }
@@ -200,24 +222,24 @@ static struct error *open_tables(struct tracer *t)
 
 	if (!err && tracer_has_checks(t))
 		err = tracer_open_checks(t);
-	if (!err && t->options.told)
+	if (!err && t->run.told)
 		err = open_told(t);
-	if (!err && t->options.sample_bytes)
+	if (!err && t->config->sample_bytes)
 		err = fill_samples(t);
-	if (!err && t->options.mappings)
+	if (!err && t->run.mappings)
 		err = tracer_open_ring(t);
-	if (!err && !t->options.kernel)
+	if (!err && !t->run.kernel)
 		tracer_open_news(t);
-	if (!err && t->options.unwind != UNWIND_CHOICE_FP)
+	if (!err && t->run.rules)
 		err = tracer_open_miss_handler(t);
-	if (!err && t->options.traffic)
+	if (!err && t->run.traffic)
 		err = tracer_open_traffic(t);
-	if (!err && t->options.traffic && (t->handler || t->options.peak))
+	if (!err && t->run.traffic && (t->handler || t->run.peak))
 		err = tracer_open_late(t);
 	return err;
 }
 
-struct error *tracer_create(const struct tracer_options *options,
+struct error *tracer_create(const struct tracer_setup *setup,
 			    const struct plan *const plans[], size_t count,
 			    struct tracer **ret)
 {
@@ -227,7 +249,7 @@ struct error *tracer_create(const struct tracer_options *options,
 
 	if (!t)
 		return error_no_memory();
-	init(t, options);
+	init(t, setup);
 	/* Errors are returned and printed in one place, not by libbpf. */
 	libbpf_set_print(NULL);
 	open_cache(t);
@@ -238,25 +260,25 @@ struct error *tracer_create(const struct tracer_options *options,
 		err = collect_meanings(t, plans, count, &meanings);
 	t->compiled = tracer_wanted_programs(t, plans, count);
 	/* Otherwise the verifier takes seconds to reject on_return (LLVM 14). */
-	t->thorough = !tracer_uses_may_goto(t, tracer_preferred_ops(t)) &&
-		      options->traffic && options->sample_bytes &&
-		      t->compiled & 1u << SOURCE_ON_RETURN;
+	t->run.thorough = !tracer_uses_may_goto(t, tracer_preferred_ops(t)) &&
+			  t->run.traffic && t->config->sample_bytes &&
+			  t->compiled & 1u << SOURCE_ON_RETURN;
 	if (!err)
 		err = tracer_compile(t, &meanings);
 	vec_deinit(&meanings.list);
-	phases_begin(options->phases, "tables", clock_now_ns());
+	phases_begin(setup->phases, "tables", clock_now_ns());
 	if (!err)
 		err = open_tables(t);
 	if (!err)
-		err = options->kernel ? tracer_attach_kernel(t)
-				      : tracer_attach_tracepoints(t);
+		err = t->run.kernel ? tracer_attach_kernel(t)
+				    : tracer_attach_tracepoints(t);
 	if (err)
 		return err;
 	progress(t, "attaching");
-	phases_begin(options->phases, "attaching", clock_now_ns());
+	phases_begin(setup->phases, "attaching", clock_now_ns());
 	/* They live as long as tracer_create() runs. */
-	t->options.phases = NULL;
-	t->options.compilers = NULL;
+	t->setup.phases = NULL;
+	t->setup.compilers = NULL;
 	*ret = take(t);
 	return NULL;
 }
@@ -274,7 +296,7 @@ void tracer_freeze(struct tracer *t)
 	__atomic_store_n(&t->control->enabled, 0, __ATOMIC_SEQ_CST);
 	/* Programs that started before still count, and one may be preempted. If the wait
 	 * fails, blocks and traffic may differ by what such programs count. */
-	if (t->options.traffic)
+	if (t->run.traffic)
 		(void)fence_wait(&t->fence);
 }
 
@@ -319,14 +341,14 @@ static void describe(const struct tracer *t, struct snapshot *snap)
 {
 	snap->time_ns = clock_now_ns();
 	snap->attached_ns = t->enabled_ns;
-	snap->mappings_traced = t->options.mappings;
-	snap->sample_every = t->options.sample_every;
-	snap->sample_bytes = t->options.sample_bytes;
-	snap->min_size_bytes = t->options.min_size_bytes;
-	snap->max_size_bytes = t->options.max_size_bytes;
-	snap->max_allocations = t->options.max_allocations;
-	snap->max_stacks = t->options.max_stacks;
-	snap->max_threads = t->options.traffic ? t->options.max_threads : 0;
+	snap->mappings_traced = t->run.mappings;
+	snap->sample_every = t->config->sample_every;
+	snap->sample_bytes = t->config->sample_bytes;
+	snap->min_size_bytes = t->config->min_size_bytes;
+	snap->max_size_bytes = t->config->max_size_bytes;
+	snap->max_allocations = t->config->max_allocations;
+	snap->max_stacks = t->run.max_stacks;
+	snap->max_threads = t->run.traffic ? t->config->max_threads : 0;
 }
 
 /* The index of the snapshot's process for each slot. The caller frees the result. With
@@ -339,10 +361,9 @@ static uint32_t *invert(const struct tracer *t, const uint32_t slots[], size_t c
 	if (!process)
 		return NULL;
 	for (uint32_t i = 0; i < slot_count; i++)
-		process[i] = t->options.kernel && i < KERNEL_CLASS_COUNT
-				     ? 0
-				     : SNAPSHOT_NO_PROCESS;
-	for (size_t i = 0; !t->options.kernel && i < count; i++)
+		process[i] =
+			t->run.kernel && i < KERNEL_CLASS_COUNT ? 0 : SNAPSHOT_NO_PROCESS;
+	for (size_t i = 0; !t->run.kernel && i < count; i++)
 		if (slots[i] < slot_count)
 			process[slots[i]] = (uint32_t)i;
 	return process;
@@ -352,7 +373,7 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 			      const struct families *families, struct snapshot *snap)
 {
 	_cleanup_(freep) uint32_t *process = invert(t, slots, snap->processes.len);
-	const struct drain_slots by_slot = {process, t->options.kernel ? NULL : families};
+	const struct drain_slots by_slot = {process, t->run.kernel ? NULL : families};
 	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
 	bool settled = true;
 	struct error *err;
@@ -364,22 +385,22 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	err = copy_allocators(t, snap);
 	if (err)
 		return err;
-	err = t->options.event
+	err = t->run.event
 		      ? tracer_add_events(t, &by_slot, snap)
 		      : drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
 				     &t->ticks, &resolver,
-				     t->options.kernel ? NULL : &t->kept, snap, &settled);
+				     t->run.kernel ? NULL : &t->kept, snap, &settled);
 	t->unsettled += !settled;
 	snap->inconsistent = !settled;
 	if (!err)
 		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
 	snap->totals[BLOCK_HEAP].gone = t->gone[BLOCK_HEAP].gone;
 	snap->totals[BLOCK_HEAP].gone_bytes = t->gone[BLOCK_HEAP].gone_bytes;
-	if (!err && t->options.kernel)
+	if (!err && t->run.kernel)
 		err = tracer_add_kernel(t, snap);
-	if (!err && t->options.mappings)
+	if (!err && t->run.mappings)
 		err = tracer_add_mappings(t, &by_slot, snap);
-	if (!err && t->options.traffic)
+	if (!err && t->run.traffic)
 		err = tracer_add_traffic(t, &by_slot, snap);
 	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
@@ -409,7 +430,14 @@ const char *tracer_attach_name(const struct tracer *t)
 
 unsigned tracer_stack_depth(const struct tracer *t)
 {
-	return t->options.stack_depth;
+	return t->run.stack_depth;
+}
+
+unsigned tracer_refused_depth(const struct tracer *t)
+{
+	unsigned wanted = trace_config_depth(t->config, t->run.rules);
+
+	return t->run.stack_depth < wanted ? wanted : 0;
 }
 
 const char *tables_text(enum tables_choice choice, const struct kernel_features *features)

@@ -21,29 +21,6 @@
 #include "snapshot/snapshot.h"
 #include "util/error.h"
 
-/* How to attach; auto: uprobe_multi if the kernel supports it. */
-enum attach_choice {
-	ATTACH_AUTO,
-	ATTACH_MULTI,
-	ATTACH_PERF
-};
-
-/* How stacks are unwound. Auto: for each frame, by rules if there is unwind information,
- * else by frame pointer. */
-enum unwind_choice {
-	UNWIND_CHOICE_AUTO,
-	UNWIND_CHOICE_RULES,
-	UNWIND_CHOICE_FP
-};
-
-/* Where blocks and numbers of stacks are stored: in arrays, with compare-and-exchange, or
- * in hashes. Auto: arrays if the kernel's BPF has compare-and-exchange. */
-enum tables_choice {
-	TABLES_AUTO,
-	TABLES_ARRAYS,
-	TABLES_HASHES
-};
-
 /* The tables that these features lead to, and why, for messages. */
 const char *tables_text(enum tables_choice choice,
 			const struct kernel_features *features);
@@ -51,48 +28,20 @@ const char *tables_text(enum tables_choice choice,
 struct phases;
 struct compiler_pool;
 
-struct tracer_options {
-	enum tables_choice tables;
-	enum unwind_choice unwind;
-	/* Share of one processor for finding unwind rules: 1..100 percent, averaged over
-	 * 20 s; not for UNWIND_CHOICE_FP. */
-	unsigned unwind_cpu_percent;
-	/* Kernel memory for the unwind rules of whole files, bytes; not for
-	 * UNWIND_CHOICE_FP. */
-	uint64_t unwind_memory_bytes;
-	uint64_t max_allocations;
-	uint64_t max_stacks; /* 0: 256K, or 64K if tables are hashes */
-	unsigned stack_depth;
+/* What a run adds to its configuration. */
+struct tracer_setup {
+	const struct trace_config *config; /* borrowed */
 	enum trace_scope scope;
-	/* at the same time, except with SCOPE_PROCESSES; at most 32768 */
-	uint64_t max_processes;
 	bool one_process; /* with SCOPE_PROCESSES: no second process will be traced */
-	bool apart;       /* forked children do not share stacks with their parent */
-	uint64_t sample_every;
-	uint64_t sample_bytes; /* 0: do not sample by bytes */
-	uint64_t min_size_bytes, max_size_bytes;
-	bool mappings;
 	/* Count stacks at this event, and trace no allocations; borrowed; NULL: trace
 	 * allocations. */
 	const struct event_spec *event;
-	bool kernel_stacks; /* of the event: include the kernel part */
+	bool growth; /* with `event`: trace mappings, too */
 	/* Trace the kernel's own allocations instead, of all processes or of one;
 	 * borrowed; NULL: do not. */
 	const struct kernel_trace *kernel;
 	/* Plans have only USDT probes that report blocks (plan_options.otel). */
 	bool told;
-	bool with_time; /* keep the allocation time of each block */
-	bool traffic;   /* count by call path and thread; requires with_time */
-	bool peak; /* with traffic, unless tables are hashes: count what is live when the
-		      heap is largest */
-	uint64_t max_threads; /* with traffic: most threads that are distinguished */
-	/* With traffic: a block freed by its own thread within this many of the thread's
-	 * heap events is temporary. */
-	unsigned temporary_threshold;
-	enum headers_mode headers;
-	const char *headers_dir;
-	bool no_cache; /* always compile, and cache nothing */
-	enum attach_choice attach;
 	/* As in plan_options: called before each return probe is attached. Returns the
 	 * reason for refusing it, or NULL. A NULL pointer: return probes are safe. */
 	const char *(*refuse_returns)(void *arg, int pid);
@@ -120,7 +69,7 @@ struct tracer;
 /* Compile the programs that the sites of `plans` need (`count` plans, used only during
  * the call), and create the tables. Nothing is attached yet. Errors name what the kernel
  * or the compiler refused. */
-struct error *tracer_create(const struct tracer_options *options,
+struct error *tracer_create(const struct tracer_setup *setup,
 			    const struct plan *const plans[], size_t count,
 			    struct tracer **ret) __attribute__((warn_unused_result));
 
@@ -129,7 +78,7 @@ struct error *tracer_create(const struct tracer_options *options,
  * not SCOPE_PROCESSES. A function that has probes keeps them where they are, even if
  * `plan` has other places for it. Sets *refused to the number of sites that could not be
  * served (late ones, on kernels without cookies). On failure nothing of this plan stays
- * attached. Returns ERROR_UNSAFE if options.refuse_returns() refuses a return probe of
+ * attached. Returns ERROR_UNSAFE if setup.refuse_returns() refuses a return probe of
  * this plan.
  */
 struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int pid,
@@ -251,7 +200,7 @@ void tracer_retire(struct tracer *tracer, uint32_t slot);
 struct error *tracer_remove(struct tracer *tracer, const uint32_t slots[], size_t count,
 			    uint64_t *held) __attribute__((warn_unused_result));
 
-/* With options.kernel: are allocations of this class traced? */
+/* With setup.kernel: are allocations of this class traced? */
 bool tracer_sees_class(const struct tracer *tracer, enum kernel_class kind);
 
 /* Stop counting; the tables keep their contents. With traffic, waits some milliseconds
@@ -286,9 +235,9 @@ struct error *tracer_snapshot(struct tracer *tracer, const uint32_t slots[],
 			      const struct families *families, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
-/* Does a run with these options put probes inside functions, if a plan has any
+/* Does a run with this configuration put probes inside functions, if a plan has any
  * (plan_site.body)? */
-bool tracer_takes_bodies(const struct tracer_options *options,
+bool tracer_takes_bodies(const struct trace_config *config,
 			 const struct kernel_features *features);
 
 /* As tracer_takes_bodies(), for a tracer after something was attached. */
@@ -319,6 +268,9 @@ const char *tracer_tables_name(const struct tracer *tracer);
 
 /* Frames kept per stack: fewer than requested if the kernel would not verify more. */
 unsigned tracer_stack_depth(const struct tracer *tracer);
+
+/* The stack depth that was requested and that the kernel would not verify; 0: it did. */
+unsigned tracer_refused_depth(const struct tracer *tracer);
 
 /* Remove the probes and free everything; `tracer` may be NULL. */
 void tracer_destroy(struct tracer *tracer);

@@ -59,7 +59,7 @@ static bool add_meanings(const struct plan_site *site, unsigned allocator, bool 
 struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan,
 				       struct meanings *ret)
 {
-	bool inside = tracer_takes_bodies(&t->options, &t->features);
+	bool inside = tracer_takes_bodies(t->config, &t->features);
 
 	vec_foreach (object, &plan->objects) {
 		if (!number_allocator(t, &object->allocator))

@@ -324,11 +324,11 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 
 	if (!source_serves(t->source, meaning) ||
 	    /* All further sites share the last number. */
-	    (t->options.told && number == ABI_MAX_SITES - 1)) {
+	    (t->run.told && number == ABI_MAX_SITES - 1)) {
 		a->refused++;
 		return NULL;
 	}
-	if (t->options.told)
+	if (t->run.told)
 		usdt_record(site, &t->told[number]);
 	if (site->wants_return && !inside && !can_return(site))
 		return error_create(ERROR_UNSUPPORTED,
@@ -472,7 +472,7 @@ static struct error *attach_somehow(struct tracer *t, const struct plan *plan, i
 	struct error *err = attach_with(t, ops, plan, pid, a);
 
 	if (!err || !is_first || ops == &attach_perf_event ||
-	    t->options.attach == ATTACH_MULTI || err->code != ERROR_UNSUPPORTED)
+	    t->config->attach == ATTACH_MULTI || err->code != ERROR_UNSUPPORTED)
 		return err;
 	/* The kernel has uprobe_multi but rejects it: the older mechanism may work. */
 	error_destroy(err);
@@ -490,7 +490,7 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 	struct error *err;
 
 	*refused = 0;
-	if (t->options.scope != SCOPE_PROCESSES)
+	if (t->run.scope != SCOPE_PROCESSES)
 		pid = 0;
 	if (plan->event)
 		return tracer_attach_event(t, plan, pid, refused);

@@ -65,8 +65,8 @@ static struct error *check_return(const struct tracer *t, int pid,
 {
 	int within = pid && !live_thread_has_lost_first(pid) ? pid : 0;
 	const char *refusal =
-		t->options.refuse_returns
-			? t->options.refuse_returns(t->options.refuse_arg, within)
+		t->setup.refuse_returns
+			? t->setup.refuse_returns(t->setup.refuse_arg, within)
 			: NULL;
 
 	return refusal ? error_create(ERROR_UNSAFE,

@@ -5,10 +5,8 @@
 
 bool tracer_has_checks(const struct tracer *t)
 {
-	const struct tracer_options *o = &t->options;
-
-	return !o->event && !o->kernel && !o->told &&
-	       tracer_takes_bodies(o, &t->features);
+	return !t->run.event && !t->run.kernel && !t->run.told &&
+	       tracer_takes_bodies(t->config, &t->features);
 }
 
 struct error *tracer_open_checks(struct tracer *t)

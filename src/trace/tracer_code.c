@@ -73,9 +73,9 @@ static bool has_text(struct tracer *t, const struct mapped *mapped,
 		.maps = &mapped->maps,
 		.breakpoints = tracer_breakpoints(t, target_file_link(file))};
 
-	if (t->options.others && t->options.scope != SCOPE_PROCESSES) {
+	if (t->setup.others && t->run.scope != SCOPE_PROCESSES) {
 		_cleanup_(error_destroyp) struct error *err =
-			site_others_find(t->options.others, file, &others);
+			site_others_find(t->setup.others, file, &others);
 
 		if (err)
 			return false;
@@ -124,7 +124,7 @@ static struct error *watch(struct tracer *t, const struct mapped *mapped,
 			   struct probed_files *watched)
 {
 	struct attached_site site = {
-		.pid = t->options.scope == SCOPE_PROCESSES ? mapped->proc->pid : 0};
+		.pid = t->run.scope == SCOPE_PROCESSES ? mapped->proc->pid : 0};
 	_cleanup_(target_file_releasep) struct target_file *file = NULL;
 	struct error *err = NULL;
 

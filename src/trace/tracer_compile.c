@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Compiles and loads the programs for the options. */
+/* Compiles and loads the programs for the configuration. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -19,9 +19,9 @@ DEFINE_CLEANUP(struct headers *, headers_destroy);
 
 struct error *tracer_check_kernel(const struct tracer *t)
 {
-	const struct event_spec *event = t->options.event;
+	const struct event_spec *event = t->run.event;
 
-	if (t->options.tables == TABLES_ARRAYS && !t->features.atomics)
+	if (t->config->tables == TABLES_ARRAYS && !t->features.atomics)
 		return error_create(
 			ERROR_UNSUPPORTED,
 			"this kernel's BPF has no compare-and-exchange (Linux 5.12), "
@@ -45,10 +45,10 @@ struct error *tracer_check_kernel(const struct tracer *t)
 				"space",
 				event->text);
 	}
-	if (t->options.told && !t->features.cookies)
+	if (t->run.told && !t->features.cookies)
 		return error_create(ERROR_UNSUPPORTED,
 				    "--otel-memory needs Linux 5.15 (BPF cookies)");
-	if (t->options.attach == ATTACH_MULTI && !t->features.uprobe_multi)
+	if (t->config->attach == ATTACH_MULTI && !t->features.uprobe_multi)
 		return error_create(
 			ERROR_UNSUPPORTED,
 			"this kernel has no uprobe_multi (Linux 6.6) that serves all "
@@ -80,14 +80,14 @@ static struct error *explain_compile(struct error *err, const struct tracer *t)
 				      " blocks and %" PRIu64
 				      " stacks: lower --max-allocations or "
 				      "--max-stacks%s",
-				      t->options.max_allocations, t->options.max_stacks,
-				      t->options.traffic ? ", or --max-threads" : "");
+				      t->config->max_allocations, t->run.max_stacks,
+				      t->run.traffic ? ", or --max-threads" : "");
 	better = error_with_detail(better, err->detail);
 	error_destroy(err);
 	return better;
 }
 
-static struct error *check_forks(const struct source_options *so)
+static struct error *check_forks(const struct source_run *so)
 {
 	if (so->scope != SCOPE_FORKS)
 		return NULL;
@@ -102,55 +102,28 @@ static struct error *check_forks(const struct source_options *so)
 	return NULL;
 }
 
-static struct source_options source_options(const struct tracer *t)
+/* Add to t->run what the kernel and the state of the tracer allow. */
+static void complete_run(struct tracer *t)
 {
-	struct source_options so = {
-		.scope = t->options.scope,
-		.one_process = t->options.one_process,
-		.apart = t->options.apart,
-		.ticks = t->ticks,
-		.stack_depth = t->options.stack_depth,
-		.max_allocations = t->options.max_allocations,
-		.max_stacks = t->options.max_stacks,
-		.sample_every = t->options.sample_every,
-		.sample_bytes = t->options.sample_bytes,
-		.min_size_bytes = t->options.min_size_bytes,
-		.max_size_bytes = t->options.max_size_bytes,
-		.mappings = t->options.mappings,
-		.with_time = t->options.with_time,
-		.traffic = t->options.traffic,
-		.peak = t->options.peak,
-		.max_threads = t->options.max_threads,
-		.unwind_memory_bytes = t->options.unwind_memory_bytes,
-		.max_processes = t->options.max_processes,
-		.temporary_threshold = t->options.temporary_threshold,
-		.cookies = t->features.cookies,
-		.sessions = tracer_uses_sessions(t, tracer_preferred_ops(t)),
-		.no_atomics = t->by_hash,
-		.no_task_btf = !t->features.task_btf,
-		.may_goto =
-			tracer_uses_may_goto(t, tracer_preferred_ops(t)) && !t->thorough,
-		.rules = t->options.unwind != UNWIND_CHOICE_FP,
-		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
-		.event = t->options.event,
-		.kernel_stacks = t->options.kernel_stacks,
-		.kernel_points = t->options.kernel ? &t->kernel_points : NULL,
-		.kernel = t->options.kernel,
-		.checks = tracer_has_checks(t),
-		.told = t->options.told,
-		.thorough = t->thorough,
-	};
+	struct source_run *run = &t->run;
 
-	pid_namespace_read(&so.pid_namespace);
-	kernel_offsets_get(&t->cache, &so.offsets);
-	return so;
+	run->ticks = t->ticks;
+	run->cookies = t->features.cookies;
+	run->sessions = tracer_uses_sessions(t, tracer_preferred_ops(t));
+	run->no_atomics = t->by_hash;
+	run->no_task_btf = !t->features.task_btf;
+	run->may_goto =
+		tracer_uses_may_goto(t, tracer_preferred_ops(t)) && !run->thorough;
+	run->checks = tracer_has_checks(t);
+	pid_namespace_read(&run->pid_namespace);
+	kernel_offsets_get(&t->cache, &run->offsets);
 }
 
-static struct error *open_headers(struct tracer *t, const struct source_options *so,
+static struct error *open_headers(struct tracer *t, const struct source_run *so,
 				  struct headers **ret)
 {
-	struct error *err = headers_create(t->options.headers, t->options.headers_dir,
-					   &so->offsets, ret);
+	struct error *err = headers_create(t->config->headers_mode,
+					   t->config->headers_dir, &so->offsets, ret);
 
 	if (!err)
 		t->headers_kind = (*ret)->kind;
@@ -158,7 +131,7 @@ static struct error *open_headers(struct tracer *t, const struct source_options 
 }
 
 /* Start to compile these programs for the maps of the run, which exist or will exist. */
-static struct error *start_more(struct source_options so, unsigned programs,
+static struct error *start_more(struct source_run so, unsigned programs,
 				const struct meanings *meanings, struct headers *headers,
 				const struct tracer *t, struct compiler **ret)
 {
@@ -170,7 +143,7 @@ static struct error *start_more(struct source_options so, unsigned programs,
 	err = source_build(&so, meanings, &source);
 	return err ? err
 		   : compiler_start(source, headers, &t->cache, t->is_refused,
-				    t->options.compilers, ret);
+				    t->setup.compilers, ret);
 }
 
 struct error *tracer_compile_more(struct tracer *t, unsigned programs,
@@ -178,10 +151,13 @@ struct error *tracer_compile_more(struct tracer *t, unsigned programs,
 {
 	_cleanup_(headers_destroyp) struct headers *headers = NULL;
 	_cleanup_(compiler_destroyp) struct compiler *compiler = NULL;
-	struct source_options so = source_options(t);
+	struct source_run so;
 	struct meanings meanings = {0};
-	struct error *err = open_headers(t, &so, &headers);
+	struct error *err;
 
+	complete_run(t);
+	so = t->run;
+	err = open_headers(t, &so, &headers);
 	so.one_process &= t->attachment.ops == &attach_uprobe_multi;
 	/* Compile for the same argument registers. */
 	vec_foreach (site, &t->source->sites)
@@ -220,7 +196,7 @@ unsigned tracer_compiler_count(void)
 struct beside {
 	struct tracer *tracer;
 	struct compiler *compiler;
-	unsigned programs; /* source_options.programs */
+	unsigned programs; /* source_run.programs */
 	struct headers *headers;
 	struct error *err; /* of the second thread */
 };
@@ -233,7 +209,7 @@ static void beside_deinit(struct beside *b)
 }
 
 /* Begin to compile t->compiled, and wait for t->compiler. */
-static struct error *compile(struct tracer *t, struct source_options so,
+static struct error *compile(struct tracer *t, struct source_run so,
 			     const struct meanings *meanings, struct beside *b)
 {
 	struct error *err = open_headers(t, &so, &b->headers);
@@ -247,7 +223,7 @@ static struct error *compile(struct tracer *t, struct source_options so,
 		err = source_build(&so, meanings, &t->source);
 	if (!err)
 		err = compiler_start(t->source, b->headers, &t->cache, t->is_refused,
-				     t->options.compilers, &t->compiler);
+				     t->setup.compilers, &t->compiler);
 	if (!err && b->programs)
 		err = start_more(so, b->programs, meanings, b->headers, t, &b->compiler);
 	return err ? err : explain_compile(compiler_wait(t->compiler, NULL), t);
@@ -282,7 +258,7 @@ static int start_thread(struct beside *b, pthread_t *ret)
  * programs of the parallel compilation. */
 static struct error *load(struct tracer *t, struct beside *b)
 {
-	struct error *err = t->options.event || t->options.kernel
+	struct error *err = t->run.event || t->run.kernel
 				    ? NULL
 				    : tracer_begin_programs(t, tracer_preferred_ops(t));
 	pthread_t thread;
@@ -329,22 +305,21 @@ struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
 	for (;;) {
 		bool is_refused = false;
 		_cleanup_(beside_deinit) struct beside beside = {.compiler = NULL};
-		struct source_options so;
-		unsigned lower = lower_depth(t->options.stack_depth);
+		unsigned lower = lower_depth(t->run.stack_depth);
 		struct error *err;
 
-		phases_begin(t->options.phases, "kernel types", clock_now_ns());
-		so = source_options(t);
-		err = check_forks(&so);
+		phases_begin(t->setup.phases, "kernel types", clock_now_ns());
+		complete_run(t);
+		err = check_forks(&t->run);
 		if (err)
 			return err;
-		phases_begin(t->options.phases, "compiling", clock_now_ns());
-		err = compile(t, so, meanings, &beside);
+		phases_begin(t->setup.phases, "compiling", clock_now_ns());
+		err = compile(t, t->run, meanings, &beside);
 		/* If it does not compile, a smaller depth does not help. */
 		if (err) {
 			lower = 0;
 		} else {
-			phases_begin(t->options.phases, "verifying", clock_now_ns());
+			phases_begin(t->setup.phases, "verifying", clock_now_ns());
 			err = load(t, &beside);
 			is_refused =
 				err && err->code == ERROR_COMPILE && drop(t, &beside);
@@ -352,7 +327,7 @@ struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
 		if (!err)
 			keep(t, &beside);
 		if (!err || err->code != ERROR_COMPILE ||
-		    (t->thorough && !lower && !is_refused))
+		    (t->run.thorough && !lower && !is_refused))
 			return err;
 		error_destroy(err);
 		tracer_close_programs(t);
@@ -364,8 +339,8 @@ struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
 			t->is_refused = true;
 			continue;
 		}
-		if (t->thorough)
-			t->options.stack_depth = lower;
-		t->thorough = true;
+		if (t->run.thorough)
+			t->run.stack_depth = lower;
+		t->run.thorough = true;
 	}
 }

@@ -12,7 +12,7 @@
 
 static const struct attach_ops *ops_of(const struct tracer *t)
 {
-	return t->options.attach == ATTACH_PERF || !t->features.uprobe_multi
+	return t->config->attach == ATTACH_PERF || !t->features.uprobe_multi
 		       ? &attach_perf_event
 		       : &attach_uprobe_multi;
 }
@@ -20,7 +20,7 @@ static const struct attach_ops *ops_of(const struct tracer *t)
 struct error *tracer_try_event(struct tracer *t)
 {
 	static const char *const names[] = {"on_event"};
-	enum event_kind event = t->options.event->kind;
+	enum event_kind event = t->run.event->kind;
 	bool is_in_file = event_is_in_file(event);
 	const struct program_kind kind = {is_in_file ? BPF_PROG_TYPE_KPROBE
 						     : kernel_events_program_type(event),
@@ -44,7 +44,7 @@ static struct error *attach_kernel_event(struct tracer *t, const struct event_sp
 	if (t->kernel_events.fds.len)
 		return NULL;
 	err = kernel_events_attach(&t->kernel_events, spec, t->programs[PROGRAM_EVENT]);
-	if (!err && t->options.mappings)
+	if (!err && t->run.mappings)
 		err = tracer_attach_growth(t);
 	return err;
 }
@@ -167,7 +167,7 @@ static struct error *add_hits(const struct tracer *t, const struct hits *hits,
 			has_stack && snap->stacks.data[i].allocator == ABI_MAPPING_STACKS;
 		struct snapshot_event event = {
 			.count = (hits->count[i] - base_of(t, i)) *
-				 event_period(t->options.event),
+				 event_period(t->run.event),
 			.stack = has_stack ? (uint32_t)i : SNAPSHOT_NO_STACK,
 			.process = has_stack ? snap->stacks.data[i].process
 					     : SNAPSHOT_NO_PROCESS,
@@ -192,9 +192,9 @@ struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slot
 	_cleanup_(hits_deinit) struct hits hits = {0};
 	struct error *err;
 
-	snap->event = strdup(t->options.event->text);
-	snap->event_period = event_period(t->options.event);
-	if (t->options.mappings)
+	snap->event = strdup(t->run.event->text);
+	snap->event_period = event_period(t->run.event);
+	if (t->run.mappings)
 		snap->event_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	err = snap->event ? read_hits(t, &hits) : error_no_memory();
 	if (err)
@@ -239,7 +239,7 @@ static bool remove_stacks(const void *elements, uint32_t first, uint32_t count, 
 		    !is_gone(f, head.family))
 			continue;
 		f->t->events_gone += (f->hits->count[first + i] - *base) *
-				     event_period(f->t->options.event);
+				     event_period(f->t->run.event);
 		*base = f->hits->count[first + i];
 	}
 	return true;

@@ -195,7 +195,7 @@ static void remove_sites(struct tracer *t, int pid, uint64_t file)
 
 struct error *tracer_detach_file(struct tracer *t, int pid, uint64_t file)
 {
-	if (t->options.scope != SCOPE_PROCESSES)
+	if (t->run.scope != SCOPE_PROCESSES)
 		pid = 0;
 	if (!file || !t->attachment.ops || checks_have_failed(t->checks, file))
 		return NULL;

@@ -131,7 +131,7 @@ static void add_totals(struct snapshot_totals *sum, const struct snapshot_totals
 
 static bool is_of_tracing(const struct tracer *t, uint64_t pc)
 {
-	vec_foreach (range, &t->options.kernel->places[KERNEL_PLACE_TRACE])
+	vec_foreach (range, &t->run.kernel->places[KERNEL_PLACE_TRACE])
 		if (pc > range->start && pc <= range->end)
 			return true;
 	return false;

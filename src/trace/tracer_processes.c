@@ -122,10 +122,10 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	if (ranges)
 		tell_ranges(p, ranges, count);
 	*ret = (uint32_t)(p - t->processes);
-	if (t->options.one_process)
+	if (t->run.one_process)
 		tell_only_slot(t, p, tgid);
 	tracer_unwind_begin(t, pid, *ret);
-	if (t->options.event && t->options.mappings)
+	if (t->run.event && t->run.mappings)
 		tracer_begin_growth(t, pid, *ret);
 	return NULL;
 }
@@ -147,7 +147,7 @@ bool tracer_probes_ended(struct tracer *t, int pid)
 {
 	bool ended = false;
 
-	if (t->options.scope != SCOPE_PROCESSES || !t->attachment.ops)
+	if (t->run.scope != SCOPE_PROCESSES || !t->attachment.ops)
 		return false;
 	vec_foreach (at, &t->attachment.list)
 		ended |= at->pid == pid && t->attachment.ops->is_dead(at);
@@ -162,7 +162,7 @@ void tracer_process_ended(struct tracer *t, int pid)
 	struct attachment *a = &t->attachment;
 	bool has_others = false;
 
-	if (t->options.scope != SCOPE_PROCESSES || !a->ops)
+	if (t->run.scope != SCOPE_PROCESSES || !a->ops)
 		return;
 	tracer_remove_returns(t, pid);
 	vec_foreach (at, &a->list)
@@ -177,7 +177,7 @@ void tracer_process_ended(struct tracer *t, int pid)
 
 struct error *tracer_lost_first(struct tracer *t, int pid, enum tracer_probes *ret)
 {
-	bool is_own = t->options.scope == SCOPE_PROCESSES && t->attachment.ops;
+	bool is_own = t->run.scope == SCOPE_PROCESSES && t->attachment.ops;
 
 	*ret = TRACER_PROBES_STAY;
 	if (is_own && t->attachment.ops->hold)
@@ -269,7 +269,7 @@ void tracer_retire(struct tracer *t, uint32_t slot)
 	/* An exec may have retired it just now. */
 	if (tgid && !(tgid & ABI_PROCESS_RETIRED))
 		change_owner(t, p, tgid, tgid | ABI_PROCESS_RETIRED);
-	if (t->options.traffic)
+	if (t->run.traffic)
 		traffic_tables_end_process(&t->traffic, slot);
 }
 
@@ -284,7 +284,7 @@ static void take_block(void *arg, uint32_t slot, const struct abi_block *block)
 	const struct taken_blocks *taken = arg;
 
 	taken->held[slot] = true;
-	if (taken->t->options.traffic)
+	if (taken->t->run.traffic)
 		tracer_block_gone(taken->t, slot, block);
 }
 
@@ -295,7 +295,7 @@ static struct error *remove_blocks(struct tracer *t, const bool gone[], bool hel
 	const struct drain_taken taken = {take_block, &blocks};
 
 	drain_kept_drop(&t->kept);
-	if (!t->options.event)
+	if (!t->run.event)
 		return drain_remove_gone(&t->maps, &t->source->sizes, t->control, gone,
 					 &taken, &sum->gone, &sum->gone_bytes);
 	/* Most have had hits. */
@@ -310,7 +310,7 @@ static bool free_slot(struct tracer *t, uint32_t slot)
 	struct abi_process *p = &t->processes[slot];
 	bool had_mappings = tracer_remove_mappings(t, slot);
 
-	if (t->options.event && t->options.mappings)
+	if (t->run.event && t->run.mappings)
 		tracer_remove_growth(t, slot);
 	if (t->handler)
 		miss_handler_remove(t->handler, slot);
@@ -333,13 +333,13 @@ struct error *tracer_remove(struct tracer *t, const uint32_t slots[], size_t cou
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		gone[slots[i]] = tracer_is_retired(t, slots[i]);
-		if (gone[slots[i]] && t->options.traffic)
+		if (gone[slots[i]] && t->run.traffic)
 			traffic_tables_end_process(&t->traffic, slots[i]);
 	}
 	/* Count their late events before their end. */
 	tracer_poll_traffic(t);
 	err = remove_blocks(t, gone, held);
-	if (!err && t->options.traffic)
+	if (!err && t->run.traffic)
 		err = traffic_tables_remove(&t->traffic, gone);
 	/* Clear the sites' addresses: the next process in such a slot has its code
 	 * elsewhere. */

@@ -11,7 +11,7 @@
 
 const struct attach_ops *tracer_preferred_ops(const struct tracer *t)
 {
-	return t->options.attach == ATTACH_PERF || !t->features.uprobe_multi
+	return t->config->attach == ATTACH_PERF || !t->features.uprobe_multi
 		       ? &attach_perf_event
 		       : &attach_uprobe_multi;
 }
@@ -31,12 +31,12 @@ bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops)
 	return t->features.may_goto && ops == &attach_uprobe_multi && !t->by_hash;
 }
 
-bool tracer_takes_bodies(const struct tracer_options *options,
+bool tracer_takes_bodies(const struct trace_config *config,
 			 const struct kernel_features *features)
 {
 	/* Without may_goto the kernel would have to verify one more program that walks
 	 * stacks frame by frame. */
-	return options->attach != ATTACH_PERF && options->tables != TABLES_HASHES &&
+	return config->attach != ATTACH_PERF && config->tables != TABLES_HASHES &&
 	       features->uprobe_multi && features->cookies && features->atomics &&
 	       features->may_goto;
 }
@@ -44,7 +44,7 @@ bool tracer_takes_bodies(const struct tracer_options *options,
 bool tracer_uses_bodies(const struct tracer *t, const struct attach_ops *ops)
 {
 	return ops == &attach_uprobe_multi &&
-	       tracer_takes_bodies(&t->options, &t->features);
+	       tracer_takes_bodies(t->config, &t->features);
 }
 
 bool tracer_sees_results(const struct tracer *tracer)
@@ -78,7 +78,7 @@ static bool is_inside(const struct tracer *t, const struct attach_ops *ops,
 	       tracer_uses_bodies(t, ops);
 }
 
-/* The source_options.programs that a plan needs. */
+/* The source_run.programs that a plan needs. */
 static unsigned plan_programs(const struct tracer *t, const struct attach_ops *ops,
 			      const struct plan *plan)
 {
@@ -106,7 +106,7 @@ static unsigned plan_programs(const struct tracer *t, const struct attach_ops *o
 size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site,
 			    uint64_t meaning)
 {
-	if (t->options.told)
+	if (t->run.told)
 		return PROGRAM_USDT;
 	if (is_session(t, t->attachment.ops, site))
 		return PROGRAM_SESSION;
@@ -121,7 +121,7 @@ unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const
 	const struct attach_ops *ops = tracer_preferred_ops(t);
 	unsigned programs = 0;
 
-	if (t->options.event || t->options.kernel || t->options.told)
+	if (t->run.event || t->run.kernel || t->run.told)
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		programs |= plan_programs(t, ops, plans[i]);
@@ -154,7 +154,7 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 		[PROGRAM_CALL] = "on_call",
 	};
 
-	if (t->options.told && i == PROGRAM_USDT)
+	if (t->run.told && i == PROGRAM_USDT)
 		snprintf(ret, PROGRAM_NAME_MAX, "on_told");
 	else if (i == PROGRAM_FREE && t->source->one_process &&
 		 t->attachment.ops == &attach_uprobe_multi)
@@ -202,7 +202,7 @@ struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *o
 	return NULL;
 }
 
-/* Indexes of the source_options.programs in tracer.programs. */
+/* Indexes of the source_run.programs in tracer.programs. */
 static const size_t program_index[SOURCE_PROGRAM_COUNT] = {
 	[SOURCE_ON_SESSION] = PROGRAM_SESSION, [SOURCE_ON_RETURN] = PROGRAM_RETURN,
 	[SOURCE_ON_CALL] = PROGRAM_CALL,       [SOURCE_ON_FREE] = PROGRAM_FREE,
@@ -224,11 +224,11 @@ struct error *tracer_load_programs(struct tracer *t, struct compiler *compiler,
 
 struct error *tracer_load_main(struct tracer *t, unsigned beside)
 {
-	if (t->options.event)
+	if (t->run.event)
 		return tracer_try_event(t);
-	if (t->options.kernel)
+	if (t->run.kernel)
 		return tracer_try_kernel(t);
-	if (t->options.told)
+	if (t->run.told)
 		return tracer_load(t, PROGRAM_USDT);
 	if (!t->features.cookies)
 		return tracer_load(t, PROGRAM_RETURN);
@@ -239,7 +239,7 @@ void tracer_load_rest(struct tracer *t)
 {
 	if (t->handler)
 		tracer_load_code_programs(t);
-	if (t->features.cookies || t->options.event || t->options.kernel)
+	if (t->features.cookies || t->run.event || t->run.kernel)
 		return;
 	/* A program that cannot be loaded is reported when it is needed. */
 	for (size_t i = PROGRAM_ENTRY; i < t->program_count; i++)
@@ -287,12 +287,12 @@ struct error *tracer_load_more(struct tracer *t, const struct plan *plan)
 	unsigned more = plan_programs(t, t->attachment.ops, plan) & ~t->compiled;
 	struct error *err;
 
-	if (!more || t->options.told || !t->features.cookies)
+	if (!more || t->run.told || !t->features.cookies)
 		return NULL;
 	err = compile_and_load(t, more);
-	if (err && err->code == ERROR_COMPILE && !t->thorough) {
+	if (err && err->code == ERROR_COMPILE && !t->run.thorough) {
 		error_destroy(err);
-		t->thorough = true;
+		t->run.thorough = true;
 		err = compile_and_load(t, more);
 	}
 	if (!err)

@@ -86,7 +86,9 @@ struct slot_book {
 struct leaving;
 
 struct tracer {
-	struct tracer_options options;
+	struct tracer_setup setup;
+	const struct trace_config *config; /* setup.config */
+	struct source_run run; /* of the last compilation; `programs` is unused */
 	struct kernel_features features;
 	bool by_hash; /* tables are hashes (probes/claim.c) */
 	const char *headers_kind;
@@ -107,8 +109,7 @@ struct tracer {
 	struct attachment attachment;
 	int programs[MAX_PROGRAMS]; /* -1: not loaded */
 	size_t program_count; /* number of possible programs; 0: not yet determined */
-	unsigned compiled;    /* the source_options.programs that `compiler` has */
-	bool thorough;        /* source_options.thorough of what is compiled */
+	unsigned compiled;    /* the source_run.programs that `compiler` has */
 	int raw_programs[RAW_TRACEPOINTS], raw_links[RAW_TRACEPOINTS]; /* -1: none */
 	struct file_numbers files;
 	VEC(struct attached_site) sites;
@@ -122,7 +123,7 @@ struct tracer {
 	VEC(struct snapshot_allocator) allocators; /* by number; owns the strings */
 	/* an event that is not in a file, or the kernel's allocations */
 	struct kernel_events kernel_events;
-	struct kernel_points kernel_points; /* with options.kernel */
+	struct kernel_points kernel_points; /* with run.kernel */
 	int claims;                         /* lock map (bpf/claims.h) */
 	int event_counts;                   /* table of an event's hits, else -1 */
 	VEC(uint64_t) event_bases;          /* hits of each stack that were removed */
@@ -133,7 +134,7 @@ struct tracer {
 	VEC(struct slot_book) books;
 	/* totals of removed processes; of heap blocks only `gone` */
 	struct snapshot_totals gone[BLOCK_CLASS_COUNT];
-	struct traffic_tables traffic; /* only with options.traffic */
+	struct traffic_tables traffic; /* only with run.traffic */
 	struct ring_buffer
 		*late_ring;        /* with traffic; NULL: all events are counted there */
 	VEC(struct abi_late) late; /* events read from there */
@@ -234,7 +235,7 @@ bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops);
 /* Does this mechanism support probes inside functions here? */
 bool tracer_uses_bodies(const struct tracer *t, const struct attach_ops *ops);
 
-/* The programs (source_options.programs) that these plans need; without plans, those that
+/* The programs (source_run.programs) that these plans need; without plans, those that
  * the first plan will most likely need. */
 unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const plans[],
 				size_t count);
@@ -247,9 +248,9 @@ size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site
 struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
 	__attribute__((warn_unused_result));
 
-/* Load the programs of t->compiled that are not in `beside` (source_options.programs),
- * to see if the kernel accepts them. With options.event, options.kernel or
- * options.told: load the programs for these. */
+/* Load the programs of t->compiled that are not in `beside` (source_run.programs),
+ * to see if the kernel accepts them. With run.event, run.kernel or
+ * run.told: load the programs for these. */
 struct error *tracer_load_main(struct tracer *t, unsigned beside)
 	__attribute__((warn_unused_result));
 
@@ -277,7 +278,7 @@ void tracer_close_programs(struct tracer *t);
 
 /* --- tracer_compile.c ------------------------------------------------------------- */
 
-/* Does the kernel support what the options request? */
+/* Does the kernel support what the configuration requests? */
 struct error *tracer_check_kernel(const struct tracer *t)
 	__attribute__((warn_unused_result));
 
@@ -369,7 +370,7 @@ void tracer_add_walks(struct tracer *t, struct snapshot *snap);
 
 struct error *tracer_open_traffic(struct tracer *t) __attribute__((warn_unused_result));
 
-/* With the miss handler or options.peak: open the ring of events that memtrace counts. */
+/* With the miss handler or run.peak: open the ring of events that memtrace counts. */
 struct error *tracer_open_late(struct tracer *t) __attribute__((warn_unused_result));
 void tracer_poll_traffic(struct tracer *t);
 

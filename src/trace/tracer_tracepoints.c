@@ -45,7 +45,7 @@ struct error *tracer_attach_tracepoints(struct tracer *t)
 		t->control->keeps_tids = !err;
 		error_destroy(err);
 	}
-	if (t->options.scope != SCOPE_FORKS)
+	if (t->run.scope != SCOPE_FORKS)
 		return NULL;
 	return attach_tracepoint(t, RAW_FORK, "on_fork", "sched_process_fork");
 }

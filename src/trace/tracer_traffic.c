@@ -19,8 +19,8 @@ struct error *tracer_open_traffic(struct tracer *t)
 		{"traffic_all", &maps.all, false},
 		{"process_live", &maps.process_live, false},
 		{"sizes", &maps.sizes, false},
-		{"heap_peak", &maps.heap_peak, !t->options.peak},
-		{"path_peaks", &maps.path_peaks, !t->options.peak},
+		{"heap_peak", &maps.heap_peak, !t->run.peak},
+		{"path_peaks", &maps.path_peaks, !t->run.peak},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
@@ -34,11 +34,11 @@ struct error *tracer_open_traffic(struct tracer *t)
 	}
 	if (t->handler)
 		maps.late_numbers = compiler_map(t->compiler, "late_numbers");
-	if (t->options.sample_bytes)
+	if (t->config->sample_bytes)
 		maps.estimates = compiler_map(t->compiler, "traffic_estimates");
 
 	struct error *err = traffic_tables_open(&maps, &t->source->sizes,
-						t->options.sample_bytes, &t->traffic);
+						t->config->sample_bytes, &t->traffic);
 
 	if (!err)
 		t->traffic.all->tick_ns = t->ticks.tick_ns;
@@ -97,21 +97,21 @@ struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slo
 {
 	struct error *err = NULL;
 
-	if (t->options.peak) {
+	if (t->run.peak) {
 		traffic_tables_freeze_peak(&t->traffic);
 		if (!fence_wait(&t->fence))
 			err = error_create(ERROR_IO, "cannot wait for the probes' end");
 	}
 	tracer_poll_traffic(t);
-	if (!err && t->options.peak)
+	if (!err && t->run.peak)
 		err = drain_peak(&t->traffic, slots, &t->ticks, snap);
-	if (t->options.peak)
+	if (t->run.peak)
 		traffic_tables_thaw_peak(&t->traffic, tick_clock_now(&t->ticks));
 	if (err)
 		return err;
 	snap->losses[LOSS_TRAFFIC_LOST] += t->traffic.lost + t->traffic.all->late_lost;
 	snap->losses[LOSS_THREADS_FULL] += t->traffic.all->threads_full;
-	if (t->options.peak)
+	if (t->run.peak)
 		snap->losses[LOSS_TRAFFIC_LOST] += t->traffic.heap_peak->left_out;
 	return drain_traffic(&t->traffic, slots, &t->ticks, snap);
 }

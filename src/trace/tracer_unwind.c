@@ -9,14 +9,14 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 		.sizes = &t->source->sizes,
 		.stacks = t->maps.stacks,
 		.stack_pcs = t->maps.stack_pcs,
-		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
+		.no_frame_pointers = t->config->unwind == UNWIND_CHOICE_RULES,
 		.marks_interrupted =
-			t->options.told ||
-			(t->options.event && t->options.event->kind != EVENT_URETPROBE),
-		.scope = t->options.scope,
-		.counts_hits = t->options.event,
+			t->run.told ||
+			(t->run.event && t->run.event->kind != EVENT_URETPROBE),
+		.scope = t->run.scope,
+		.counts_hits = t->run.event,
 		.fence = &t->fence,
-		.cpu_percent = t->options.unwind_cpu_percent,
+		.cpu_percent = t->config->unwind_cpu_percent,
 	};
 	const struct {
 		const char *name;

@@ -140,7 +140,8 @@ struct error *kernel_dry_run(const struct options *options)
 {
 	struct kernel_features features;
 	struct kernel_points points;
-	struct error *err = kernel_points_find(options->attach == ATTACH_PERF, &points);
+	struct error *err =
+		kernel_points_find(options->trace.attach == ATTACH_PERF, &points);
 
 	if (err)
 		return err;
@@ -148,7 +149,7 @@ struct error *kernel_dry_run(const struct options *options)
 	printf("attach by: %s\n",
 	       points.list.data[0].is_raw ? "raw tracepoints" : "perf events");
 	kernel_features_detect(&features);
-	printf("tables: %s\n", tables_text(options->tables, &features));
+	printf("tables: %s\n", tables_text(options->trace.tables, &features));
 	kernel_points_deinit(&points);
 	return NULL;
 }

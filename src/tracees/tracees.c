@@ -144,7 +144,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 				.library = options->library,
 				.symbols_prefix = options->symbols_prefix,
 				.function = options->function,
-				.mappings = options->mappings,
+				.mappings = options->trace.mappings,
 				.no_return_probes = options->no_return_probes,
 				.otel = options->otel_memory,
 				.cache = plan_cache_create(),
@@ -169,7 +169,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
-	if (options->kernel_stacks || options->kernel || options->with_kernel) {
+	if (options->trace.kernel_stacks || options->kernel || options->with_kernel) {
 		err = read_kernel_names(ts);
 		if (err)
 			return err;

@@ -45,15 +45,14 @@ static bool write_text(FILE *to, const char *text)
 
 static int join(const char *variant, const char *path)
 {
-	struct source_options options;
+	struct variant v;
 	struct meanings meanings = {0};
 	struct source *source = NULL;
 	FILE *to;
 	bool ok;
 
-	if (!variant_options(variant, &options) ||
-	    !variant_meanings(&options, &meanings) ||
-	    source_build(&options, &meanings, &source))
+	if (!variant_init(variant, &v) || !variant_meanings(&v.run, &meanings) ||
+	    source_build(&v.run, &meanings, &source))
 		return 1;
 	to = fopen(path, "w");
 	if (!to)

@@ -9,20 +9,23 @@
 #define ENTRY_PROGRAMS                                                                   \
 	(1u << SOURCE_ON_CALL | 1u << SOURCE_ON_RETURN | 1u << SOURCE_ON_FREE)
 
-static struct source_options usual(void)
+static void set_usual(struct variant *v)
 {
-	return (struct source_options){
-		.scope = SCOPE_FORKS,
-		.stack_depth = 16,
+	v->config = (struct trace_config){
 		.max_allocations = 8192,
-		.max_stacks = 4096,
 		.max_size_bytes = UINT64_MAX,
 		.sample_every = 1,
-		.with_time = true,
-		.traffic = true,
 		.max_threads = 64,
 		.max_processes = 64,
 		.temporary_threshold = 3,
+	};
+	v->run = (struct source_run){
+		.config = &v->config,
+		.scope = SCOPE_FORKS,
+		.stack_depth = 16,
+		.max_stacks = 4096,
+		.with_time = true,
+		.traffic = true,
 		.cookies = true,
 		.programs = ENTRY_PROGRAMS | 1u << SOURCE_ON_RESULT,
 		.offsets = {.has_trampoline = true,
@@ -37,64 +40,64 @@ static struct source_options usual(void)
 	};
 }
 
-static void set_full(struct source_options *o)
+static void set_full(struct variant *v)
 {
-	o->max_allocations = 64;
+	v->config.max_allocations = 64;
 }
 
-static void set_hashes(struct source_options *o)
+static void set_hashes(struct variant *v)
 {
-	o->no_atomics = true;
-	o->cookies = false;
-	o->no_task_btf = true;
-	o->programs = ENTRY_PROGRAMS;
+	v->run.no_atomics = true;
+	v->run.cookies = false;
+	v->run.no_task_btf = true;
+	v->run.programs = ENTRY_PROGRAMS;
 }
 
-static void set_sampled(struct source_options *o)
+static void set_sampled(struct variant *v)
 {
-	o->sample_bytes = 4096;
+	v->config.sample_bytes = 4096;
 }
 
-static void set_filtered(struct source_options *o)
+static void set_filtered(struct variant *v)
 {
-	o->sample_every = 3;
-	o->min_size_bytes = 32;
-	o->max_size_bytes = 3000;
+	v->config.sample_every = 3;
+	v->config.min_size_bytes = 32;
+	v->config.max_size_bytes = 3000;
 }
 
-static void set_session(struct source_options *o)
+static void set_session(struct variant *v)
 {
-	o->scope = SCOPE_PROCESSES;
-	o->one_process = o->sessions = true;
-	o->traffic = false;
-	o->programs |= 1u << SOURCE_ON_SESSION;
+	v->run.scope = SCOPE_PROCESSES;
+	v->run.one_process = v->run.sessions = true;
+	v->run.traffic = false;
+	v->run.programs |= 1u << SOURCE_ON_SESSION;
 }
 
-static void set_mappings(struct source_options *o)
+static void set_mappings(struct variant *v)
 {
-	o->mappings = true;
+	v->run.mappings = true;
 }
 
-static void set_peak(struct source_options *o)
+static void set_peak(struct variant *v)
 {
-	o->peak = true;
+	v->run.peak = true;
 }
 
 static const struct {
 	const char *name;
-	void (*set)(struct source_options *o); /* NULL: as usual */
+	void (*set)(struct variant *v); /* NULL: as usual */
 } variants[] = {
 	{"tables", NULL},           {"full", set_full},         {"hashes", set_hashes},
 	{"sampled", set_sampled},   {"filtered", set_filtered}, {"session", set_session},
 	{"mappings", set_mappings}, {"peak", set_peak},
 };
 
-bool variant_options(const char *name, struct source_options *ret)
+bool variant_init(const char *name, struct variant *ret)
 {
 	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++) {
 		if (strcmp(variants[i].name, name) != 0)
 			continue;
-		*ret = usual();
+		set_usual(ret);
 		if (variants[i].set)
 			variants[i].set(ret);
 		return true;
@@ -102,13 +105,13 @@ bool variant_options(const char *name, struct source_options *ret)
 	return false;
 }
 
-bool variant_meanings(const struct source_options *options, struct meanings *ret)
+bool variant_meanings(const struct source_run *run, struct meanings *ret)
 {
 	for (int fn = 0; fn < FN_COUNT; fn++) {
 		uint64_t entry = host_entry_site(fn), result = host_result_site(fn);
 		bool is_mapping = fn >= FN_MMAP && fn <= FN_MREMAP;
 
-		if ((is_mapping && !options->mappings) || (result && !options->cookies))
+		if ((is_mapping && !run->mappings) || (result && !run->cookies))
 			continue;
 		if ((entry && !vec_push(&ret->list, entry)) ||
 		    (result && !vec_push(&ret->list, result)))

@@ -7,10 +7,15 @@
 
 #include "compile/source.h"
 
-/* Sets the options of a run. Returns false if there is none of this name. */
-bool variant_options(const char *name, struct source_options *ret);
+struct variant {
+	struct trace_config config;
+	struct source_run run; /* points to `config`: do not copy */
+};
+
+/* Returns false if there is no variant of this name. */
+bool variant_init(const char *name, struct variant *ret);
 
 /* The sites of all functions that the variant traces. Returns false without memory. */
-bool variant_meanings(const struct source_options *options, struct meanings *ret);
+bool variant_meanings(const struct source_run *run, struct meanings *ret);
 
 #endif

@@ -10,25 +10,30 @@
 #include "snapshot/sampling.h"
 #include "traffic_record.h"
 
-static struct source_options defaults(void)
+/* The configuration of defaults(). */
+static struct trace_config config;
+
+static struct source_run defaults(void)
 {
-	return (struct source_options){
-		.ticks.start_ns = 99,
-		.stack_depth = 64,
+	config = (struct trace_config){
 		.max_allocations = 1 << 20,
-		.max_stacks = 1 << 16,
 		.sample_every = 1,
 		.max_size_bytes = UINT64_MAX,
+	};
+	return (struct source_run){
+		.config = &config,
+		.ticks.start_ns = 99,
+		.stack_depth = 64,
+		.max_stacks = 1 << 16,
 		.with_time = true,
 		.cookies = true,
 	};
 }
 
-static struct source *build(const struct source_options *options,
-			    const struct meanings *meanings)
+static struct source *build(const struct source_run *run, const struct meanings *meanings)
 {
 	struct source *source = NULL;
-	struct error *err = source_build(options, meanings, &source);
+	struct error *err = source_build(run, meanings, &source);
 
 	REQUIRE(!err);
 	return source;
@@ -45,9 +50,9 @@ static bool has_flag(const struct source *source, const char *prefix)
 
 static void what_is_not_asked_for_is_not_there(void)
 {
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
-	struct source *source = build(&options, &meanings);
+	struct source *source = build(&run, &meanings);
 
 	CHECK(!has_flag(source, "-DALL_PROCESSES"));
 	CHECK(!has_flag(source, "-DFOLLOW_FORKS"));
@@ -63,13 +68,13 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK_INT(source->sizes.thread_slots, 0);
 	source_destroy(source);
 
-	options.sample_every = 10;
-	options.min_size_bytes = 16;
-	options.max_size_bytes = 4096;
-	options.mappings = true;
-	options.with_time = false;
-	options.may_goto = true;
-	source = build(&options, &meanings);
+	config.sample_every = 10;
+	config.min_size_bytes = 16;
+	config.max_size_bytes = 4096;
+	run.mappings = true;
+	run.with_time = false;
+	run.may_goto = true;
+	source = build(&run, &meanings);
 	/* A tenth of 2^32, rounded. */
 	CHECK(has_flag(source, "-DSAMPLE_THRESHOLD=429496730u"));
 	CHECK(has_flag(source, "-DMIN_SIZE=16ull"));
@@ -81,7 +86,7 @@ static void what_is_not_asked_for_is_not_there(void)
 	source_destroy(source);
 }
 
-/* Each program of a call is compiled if the options need it, and only then. */
+/* Each program of a call is compiled if the run need it, and only then. */
 static void only_wanted_programs_are_there(void)
 {
 	static const char *const flags[SOURCE_PROGRAM_COUNT] = {
@@ -91,13 +96,13 @@ static void only_wanted_programs_are_there(void)
 		[SOURCE_ON_FREE] = "-DWITH_ON_FREE",
 		[SOURCE_ON_RESULT] = "-DWITH_ON_RESULT",
 	};
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
 
 	for (unsigned i = 0; i < SOURCE_PROGRAM_COUNT; i++) {
-		options.programs = 1u << i;
+		run.programs = 1u << i;
 
-		struct source *source = build(&options, &meanings);
+		struct source *source = build(&run, &meanings);
 
 		for (unsigned k = 0; k < SOURCE_PROGRAM_COUNT; k++)
 			CHECK(has_flag(source, flags[k]) == (k == i));
@@ -105,23 +110,23 @@ static void only_wanted_programs_are_there(void)
 		source_destroy(source);
 	}
 
-	options.programs = 1u << SOURCE_ON_FREE;
-	options.sessions = true;
-	options.one_process = true;
-	options.maps_are_there = true;
+	run.programs = 1u << SOURCE_ON_FREE;
+	run.sessions = true;
+	run.one_process = true;
+	run.maps_are_there = true;
 
-	struct source *source = build(&options, &meanings);
+	struct source *source = build(&run, &meanings);
 
 	CHECK(has_flag(source, "-DWITH_ON_FREE_HERE"));
 	CHECK(has_flag(source, "-DMAPS_ARE_THERE"));
 	source_destroy(source);
 
 	/* Without cookies, entries need separate programs. */
-	options = defaults();
-	options.cookies = false;
-	options.programs =
+	run = defaults();
+	run.cookies = false;
+	run.programs =
 		1u << SOURCE_ON_RETURN | 1u << SOURCE_ON_CALL | 1u << SOURCE_ON_FREE;
-	source = build(&options, &meanings);
+	source = build(&run, &meanings);
 	CHECK(has_flag(source, "-DWITH_ON_RETURN"));
 	CHECK(!has_flag(source, "-DWITH_ON_CALL"));
 	CHECK(!has_flag(source, "-DWITH_ON_FREE"));
@@ -130,14 +135,14 @@ static void only_wanted_programs_are_there(void)
 
 static void clang_optimizes_when_asked_for(void)
 {
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
-	struct source *source = build(&options, &meanings);
+	struct source *source = build(&run, &meanings);
 
 	CHECK(has_flag(source, "-disable-llvm-passes"));
 	source_destroy(source);
-	options.thorough = true;
-	source = build(&options, &meanings);
+	run.thorough = true;
+	source = build(&run, &meanings);
 	CHECK(!has_flag(source, "-disable-llvm-passes"));
 	source_destroy(source);
 }
@@ -157,7 +162,7 @@ static void without_cookies_each_site_has_its_program(void)
 		 .old_arg = 0,
 		 .out_arg = ARG_NONE},
 	};
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
 	char want[64];
 
@@ -168,14 +173,14 @@ static void without_cookies_each_site_has_its_program(void)
 		REQUIRE(vec_push(&meanings.list, source_site(&site, 0, 0, false)));
 	}
 
-	struct source *source = build(&options, &meanings);
+	struct source *source = build(&run, &meanings);
 
 	CHECK(has_flag(source, "-DHAVE_COOKIE"));
 	CHECK(!strstr(source->text, "ENTRY(on_call_0,"));
 	source_destroy(source);
 
-	options.cookies = false;
-	source = build(&options, &meanings);
+	run.cookies = false;
+	source = build(&run, &meanings);
 	CHECK(!has_flag(source, "-DHAVE_COOKIE"));
 	CHECK_CONTAINS(source->text, "ENTRY(on_call_0,");
 	CHECK_CONTAINS(source->text, "ENTRY(on_call_1,");
@@ -200,13 +205,13 @@ static void later_probes_are_served(void)
 						.count_arg = ARG_NONE,
 						.old_arg = ARG_NONE,
 						.out_arg = ARG_NONE};
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
 	struct plan_site site = {.function = &f, .arg_reg = {12}};
 
 	REQUIRE(vec_push(&meanings.list, source_site(&site, 0, 0, false)));
 
-	struct source *source = build(&options, &meanings);
+	struct source *source = build(&run, &meanings);
 
 	CHECK(source_serves(source, source_site(&site, 3, 9, false)));
 	/* rdi, the first argument at a function's entry; then rbx. */
@@ -221,15 +226,15 @@ static void later_probes_are_served(void)
 /* The source does not depend on the start time of a run, so that runs share the code. */
 static void runs_share_their_code(void)
 {
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
 	struct source *one, *other;
 
-	options.ticks.is_jiffies = true;
-	options.ticks.start_jiffies = 1000;
-	one = build(&options, &meanings);
-	options.ticks.start_jiffies = 2000;
-	other = build(&options, &meanings);
+	run.ticks.is_jiffies = true;
+	run.ticks.start_jiffies = 1000;
+	one = build(&run, &meanings);
+	run.ticks.start_jiffies = 2000;
+	other = build(&run, &meanings);
 	CHECK_INT(one->values.of[ABI_RUN_START], 1000);
 	CHECK_INT(other->values.of[ABI_RUN_START], 2000);
 	CHECK_STR(one->text, other->text);
@@ -242,10 +247,10 @@ static void runs_share_their_code(void)
 }
 
 /* Count a fragment of probes/ if it is part of the program of some kind of run. */
-static void mark_fragments(const struct source_options *options, unsigned *used)
+static void mark_fragments(const struct source_run *run, unsigned *used)
 {
 	struct meanings meanings = {0};
-	struct source *source = build(options, &meanings);
+	struct source *source = build(run, &meanings);
 	char line[128];
 
 	for (size_t i = 0; embedded_probes[i].name; i++) {
@@ -262,21 +267,21 @@ static void each_fragment_belongs_to_some_run(void)
 	const struct event_spec event = {.kind = EVENT_PROFILE};
 	const struct kernel_points points = {0};
 	const struct kernel_trace kernel = {0};
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	unsigned used[64] = {0};
 	size_t count = 0;
 
-	options.rules = options.mappings = true;
-	mark_fragments(&options, used);
-	options.no_atomics = options.told = true;
-	mark_fragments(&options, used);
-	options.told = false;
-	options.event = &event;
-	mark_fragments(&options, used);
-	options.event = NULL;
-	options.kernel_points = &points;
-	options.kernel = &kernel;
-	mark_fragments(&options, used);
+	run.rules = run.mappings = true;
+	mark_fragments(&run, used);
+	run.no_atomics = run.told = true;
+	mark_fragments(&run, used);
+	run.told = false;
+	run.event = &event;
+	mark_fragments(&run, used);
+	run.event = NULL;
+	run.kernel_points = &points;
+	run.kernel = &kernel;
+	mark_fragments(&run, used);
 	for (; embedded_probes[count].name; count++)
 		if (!used[count])
 			CHECK_FAIL("no run needs %s", embedded_probes[count].name);
@@ -285,23 +290,23 @@ static void each_fragment_belongs_to_some_run(void)
 
 static void scopes_are_compiled_in(void)
 {
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
 
-	options.scope = SCOPE_ALL;
+	run.scope = SCOPE_ALL;
 
-	struct source *source = build(&options, &meanings);
+	struct source *source = build(&run, &meanings);
 
 	CHECK(has_flag(source, "-DALL_PROCESSES"));
 	CHECK_INT(source->values.of[ABI_RUN_OWN_PID], getpid());
 	source_destroy(source);
 
-	options.scope = SCOPE_FORKS;
-	options.offsets.has_task = true;
-	options.offsets.has_task = true;
-	options.offsets.task_pid = 2468;
-	options.offsets.task_tgid = 2472;
-	source = build(&options, &meanings);
+	run.scope = SCOPE_FORKS;
+	run.offsets.has_task = true;
+	run.offsets.has_task = true;
+	run.offsets.task_pid = 2468;
+	run.offsets.task_tgid = 2472;
+	source = build(&run, &meanings);
 	CHECK(has_flag(source, "-DFOLLOW_FORKS"));
 	CHECK(has_flag(source, "-DOFFSET_TASK_PID=2468"));
 	CHECK(has_flag(source, "-DOFFSET_TASK_TGID=2472"));
@@ -356,11 +361,11 @@ static void tables_hold_what_is_promised(void)
 	static const uint64_t sizes[] = {1024, 1 << 20, 1 << 30};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		struct source_options options = defaults();
+		struct source_run run = defaults();
 		struct source_sizes z;
 
-		options.max_allocations = sizes[i];
-		source_sizes_compute(&options, &z);
+		config.max_allocations = sizes[i];
+		source_sizes_compute(&run, &z);
 
 		uint64_t slots = (uint64_t)z.live_buckets * ABI_LIVE_WAYS;
 
@@ -371,9 +376,8 @@ static void tables_hold_what_is_promised(void)
 		CHECK_INT(z.stack_depth, 64);
 		/* Room for the requested number of stacks of the usual depth. */
 		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK >=
-		      options.max_stacks * 16);
-		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >=
-		      4 * options.max_stacks);
+		      run.max_stacks * 16);
+		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >= 4 * run.max_stacks);
 	}
 }
 
@@ -397,13 +401,13 @@ static void return_addresses_have_room(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct source_options options = defaults();
+		struct source_run run = defaults();
 		struct source_sizes z;
 
-		options.max_stacks = cases[i].stacks;
-		options.stack_depth = cases[i].depth;
-		options.no_atomics = cases[i].no_atomics;
-		source_sizes_compute(&options, &z);
+		run.max_stacks = cases[i].stacks;
+		run.stack_depth = cases[i].depth;
+		run.no_atomics = cases[i].no_atomics;
+		source_sizes_compute(&run, &z);
 		CHECK_INT(z.stack_pcs_blocks, cases[i].words / ABI_PCS_BLOCK + 1);
 		/* The number of a word must fit 32 bits. */
 		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK <= UINT32_MAX);
@@ -412,15 +416,15 @@ static void return_addresses_have_room(void)
 
 static void threads_have_room(void)
 {
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
 	struct source *source;
 	uint32_t slots;
 
-	options.traffic = true;
-	options.max_threads = 1000;
-	options.temporary_threshold = 3;
-	source = build(&options, &meanings);
+	run.traffic = true;
+	config.max_threads = 1000;
+	config.temporary_threshold = 3;
+	source = build(&run, &meanings);
 	CHECK(has_flag(source, "-DWITH_TRAFFIC"));
 	CHECK(has_flag(source, "-DTEMPORARY_EVENTS=4"));
 	slots = source->sizes.thread_slots;
@@ -485,17 +489,17 @@ static void live_hash_spreads(void)
 static void events_are_apart(void)
 {
 	struct event_spec spec;
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
-	struct source *source = build(&options, &meanings);
+	struct source *source = build(&run, &meanings);
 
 	CHECK(!strstr(source->text, "probes/event.c"));
 	CHECK(!has_flag(source, "-DEVENTS"));
 	source_destroy(source);
 
 	REQUIRE(!event_spec_parse("uprobe:a:f", &spec));
-	options.event = &spec;
-	source = build(&options, &meanings);
+	run.event = &spec;
+	source = build(&run, &meanings);
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/event.c\"");
 	CHECK(!strstr(source->text, "probes/hooks.c"));
 	CHECK(!strstr(source->text, "\"probes/live.c\""));
@@ -505,23 +509,23 @@ static void events_are_apart(void)
 	/* With frame pointers the first step differs where a function begins. */
 	CHECK(has_flag(source, "-DWALK_FIRST=1"));
 	source_destroy(source);
-	options.rules = true;
-	source = build(&options, &meanings);
+	run.rules = true;
+	source = build(&run, &meanings);
 	CHECK(!has_flag(source, "-DWALK_FIRST"));
 	source_destroy(source);
-	options.rules = false;
+	run.rules = false;
 	spec.offset = 4;
-	source = build(&options, &meanings);
+	source = build(&run, &meanings);
 	CHECK(!has_flag(source, "-DWALK_FIRST"));
 	source_destroy(source);
 	spec.kind = EVENT_URETPROBE;
-	source = build(&options, &meanings);
+	source = build(&run, &meanings);
 	CHECK(!has_flag(source, "-DWALK_EXACT"));
 	source_destroy(source);
 
 	spec.kind = EVENT_SOFTWARE;
-	options.mappings = options.kernel_stacks = true;
-	source = build(&options, &meanings);
+	run.mappings = config.kernel_stacks = true;
+	source = build(&run, &meanings);
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/growth.c\"");
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/mappings.c\"");
 	CHECK(!has_flag(source, "-DEVENT_HAS_USER_REGISTERS"));
@@ -533,7 +537,7 @@ static void events_are_apart(void)
 
 static void the_kernels_allocations(void)
 {
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct kernel_points points = {.is_seen = {true, true, false, true}};
 	const struct kernel_point list[] = {
 		{.kind = KERNEL_SLAB,
@@ -567,9 +571,9 @@ static void the_kernels_allocations(void)
 			 (struct kernel_range){0x1000, 0x1010}));
 	REQUIRE(vec_push(&trace.places[KERNEL_PLACE_PERCPU],
 			 (struct kernel_range){0x2000, 0x2010}));
-	options.kernel_points = &points;
-	options.kernel = &trace;
-	source = build(&options, &meanings);
+	run.kernel_points = &points;
+	run.kernel = &trace;
+	source = build(&run, &meanings);
 	CHECK(has_flag(source, "-DKERNEL"));
 	CHECK_INT(source->values.of[ABI_RUN_OWN_PID], getpid());
 	CHECK(has_flag(source, "-DKERNEL_BY_NUMBER=0"));
@@ -595,7 +599,7 @@ static void the_kernels_allocations(void)
 
 	points.list.data[1].is_raw = false;
 	trace.pid = 12;
-	source = build(&options, &meanings);
+	source = build(&run, &meanings);
 	CHECK(has_flag(source, "-DKERNEL_BY_NUMBER=1"));
 	CHECK(has_flag(source, "-DKERNEL_OF_ONE"));
 	CHECK_INT(source->values.of[ABI_RUN_KERNEL_PID], 12);
@@ -606,11 +610,11 @@ static void the_kernels_allocations(void)
 
 static void without_atomics_all_is_in_hashes(void)
 {
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
 	struct source *source;
 
-	source = build(&options, &meanings);
+	source = build(&run, &meanings);
 	CHECK(!has_flag(source, "-DNO_ATOMICS"));
 	CHECK(!has_flag(source, "-DNO_TASK_BTF"));
 	CHECK(strstr(source->text, "\"probes/live.c\""));
@@ -619,8 +623,8 @@ static void without_atomics_all_is_in_hashes(void)
 	CHECK(!strstr(source->text, "\"probes/stack_hash.c\""));
 	source_destroy(source);
 
-	options.no_atomics = options.no_task_btf = true;
-	source = build(&options, &meanings);
+	run.no_atomics = run.no_task_btf = true;
+	source = build(&run, &meanings);
 	CHECK(has_flag(source, "-DNO_ATOMICS"));
 	CHECK(has_flag(source, "-DNO_TASK_BTF"));
 	CHECK(has_flag(source, "-DLIVE_SPILL=1048576"));
@@ -637,19 +641,19 @@ static void without_atomics_all_is_in_hashes(void)
 /* Before Linux 5.15 the user registers are at the end of the kernel stack. */
 static void registers_on_the_stack(void)
 {
-	struct source_options options = defaults();
+	struct source_run run = defaults();
 	struct meanings meanings = {0};
 	struct source *source;
 
-	options.offsets.has_stack = true;
-	options.offsets.task_stack = 24;
-	options.offsets.stack_bytes = 16384;
-	source = build(&options, &meanings);
+	run.offsets.has_stack = true;
+	run.offsets.task_stack = 24;
+	run.offsets.stack_bytes = 16384;
+	source = build(&run, &meanings);
 	CHECK(!has_flag(source, "-DOFFSET_TASK_STACK"));
 	source_destroy(source);
 
-	options.cookies = false;
-	source = build(&options, &meanings);
+	run.cookies = false;
+	source = build(&run, &meanings);
 	CHECK(has_flag(source, "-DOFFSET_TASK_STACK=24"));
 	CHECK(has_flag(source, "-DKERNEL_STACK_BYTES=16384"));
 	source_destroy(source);

@@ -67,8 +67,9 @@ static bool put(struct abi_stack_bucket *bucket)
 /* All stacks must find a bucket, searched as the probes do. */
 static void all_find_room(void)
 {
-	const struct source_options options = {
-		.max_allocations = 1000,
+	const struct trace_config config = {.max_allocations = 1000};
+	const struct source_run run = {
+		.config = &config,
 		.max_stacks = 65536,
 		.stack_depth = 127,
 	};
@@ -76,10 +77,10 @@ static void all_find_room(void)
 	struct abi_stack_bucket *index;
 	unsigned refused = 0;
 
-	source_sizes_compute(&options, &sizes);
+	source_sizes_compute(&run, &sizes);
 	index = calloc(sizes.stack_buckets, sizeof(*index));
 	REQUIRE(index);
-	for (uint64_t i = 0; i < options.max_stacks; i++) {
+	for (uint64_t i = 0; i < run.max_stacks; i++) {
 		uint64_t hash = hash_of((uint32_t)(i % 7), 1, 0x401000 + i * 5).hash;
 
 		refused += !put(&index[abi_live_hash(hash, sizes.stack_buckets, 0)]) &&

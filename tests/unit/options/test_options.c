@@ -24,44 +24,44 @@ static void has_defaults(void)
 	CHECK_INT(o.duration_ns, 0);
 	CHECK_INT(o.top, 10);
 	CHECK_INT(o.older_ns, 500 * UNITS_NS_PER_MS);
-	CHECK_INT(o.min_size_bytes, 0);
-	CHECK(o.max_size_bytes == UINT64_MAX);
-	CHECK_INT(o.sample_every, 1);
+	CHECK_INT(o.trace.min_size_bytes, 0);
+	CHECK(o.trace.max_size_bytes == UINT64_MAX);
+	CHECK_INT(o.trace.sample_every, 1);
 	CHECK_INT(o.sort, REPORT_SORT_SIZE);
-	CHECK(!o.show_allocs && !o.combined_only && !o.mappings);
-	CHECK_INT(o.max_allocations, 1048576);
-	CHECK_INT(o.max_stacks, 0);
-	CHECK_INT(o.max_threads, 16384);
-	CHECK_INT(o.max_processes, 16384);
-	CHECK(!o.traffic);
-	CHECK_INT(o.temporary_threshold, 0);
+	CHECK(!o.show_allocs && !o.trace.combined_only && !o.trace.mappings);
+	CHECK_INT(o.trace.max_allocations, 1048576);
+	CHECK_INT(o.trace.max_stacks, 0);
+	CHECK_INT(o.trace.max_threads, 16384);
+	CHECK_INT(o.trace.max_processes, 16384);
+	CHECK(!o.trace.traffic);
+	CHECK_INT(o.trace.temporary_threshold, 0);
 	PARSE(&o, "--traffic", "--max-threads", "64K", "--temporary-threshold=63");
-	CHECK(o.traffic);
-	CHECK_INT(o.max_threads, 65536);
-	CHECK_INT(o.temporary_threshold, 63);
+	CHECK(o.trace.traffic);
+	CHECK_INT(o.trace.max_threads, 65536);
+	CHECK_INT(o.trace.temporary_threshold, 63);
 	PARSE(&o, "--max-processes", "1K");
-	CHECK_INT(o.max_processes, 1024);
+	CHECK_INT(o.trace.max_processes, 1024);
 	PARSE(&o, NULL);
-	CHECK_INT(o.stack_depth, 127);
-	CHECK_INT(o.unwind, UNWIND_CHOICE_AUTO);
+	CHECK_INT(trace_config_depth(&o.trace, true), 127);
+	CHECK_INT(o.trace.unwind, UNWIND_CHOICE_AUTO);
 	PARSE(&o, "--unwind=fp");
-	CHECK_INT(o.unwind, UNWIND_CHOICE_FP);
-	CHECK_INT(o.stack_depth, 64);
+	CHECK_INT(o.trace.unwind, UNWIND_CHOICE_FP);
+	CHECK_INT(trace_config_depth(&o.trace, false), 64);
 	PARSE(&o, "--unwind", "rules", "--stack-depth", "30");
-	CHECK_INT(o.unwind, UNWIND_CHOICE_RULES);
-	CHECK_INT(o.stack_depth, 30);
+	CHECK_INT(o.trace.unwind, UNWIND_CHOICE_RULES);
+	CHECK_INT(o.trace.stack_depth, 30);
 	PARSE(&o, NULL);
-	CHECK_INT(o.unwind_cpu_percent, 25);
+	CHECK_INT(o.trace.unwind_cpu_percent, 25);
 	PARSE(&o, "--unwind-cpu", "1");
-	CHECK_INT(o.unwind_cpu_percent, 1);
-	CHECK_INT(o.unwind, UNWIND_CHOICE_AUTO);
+	CHECK_INT(o.trace.unwind_cpu_percent, 1);
+	CHECK_INT(o.trace.unwind, UNWIND_CHOICE_AUTO);
 	PARSE(&o, NULL);
 	CHECK_STR(o.format, "text");
-	CHECK(!o.output && !o.library && !o.headers_dir);
+	CHECK(!o.output && !o.library && !o.trace.headers_dir);
 	CHECK(!o.symbols_prefix && !o.function);
 	CHECK(!o.force && !o.dry_run && !o.quiet);
 	CHECK_INT(o.verbose, 0);
-	CHECK_INT(o.headers_mode, HEADERS_AUTO);
+	CHECK_INT(o.trace.headers_mode, HEADERS_AUTO);
 }
 
 static void knows_four_spellings(void)
@@ -104,28 +104,28 @@ static void reads_every_option(void)
 	CHECK_INT(o.duration_ns, 5400 * UNITS_NS_PER_S);
 	CHECK_INT(o.top, 0);
 	CHECK_INT(o.older_ns, 2 * UNITS_NS_PER_S);
-	CHECK_INT(o.min_size_bytes, 4096);
-	CHECK_INT(o.max_size_bytes, 1572864);
-	CHECK_INT(o.sample_every, 100);
+	CHECK_INT(o.trace.min_size_bytes, 4096);
+	CHECK_INT(o.trace.max_size_bytes, 1572864);
+	CHECK_INT(o.trace.sample_every, 100);
 
 	PARSE(&o, "--sort=count", "--show-allocs", "--mappings", "--max-allocations=4M",
 	      "--max-stacks", "256K", "--stack-depth=100", "--format", "json", "--quiet");
 	CHECK_INT(o.sort, REPORT_SORT_COUNT);
-	CHECK(o.show_allocs && o.mappings && o.quiet);
-	CHECK(!o.combined_only);
-	CHECK_INT(o.max_allocations, 4 << 20);
-	CHECK_INT(o.max_stacks, 256 << 10);
-	CHECK_INT(o.stack_depth, 100);
+	CHECK(o.show_allocs && o.trace.mappings && o.quiet);
+	CHECK(!o.trace.combined_only);
+	CHECK_INT(o.trace.max_allocations, 4 << 20);
+	CHECK_INT(o.trace.max_stacks, 256 << 10);
+	CHECK_INT(o.trace.stack_depth, 100);
 	CHECK_STR(o.format, "json");
 
 	PARSE(&o, "--output", "out file", "--force", "--dry-run", "--verbose",
 	      "--kernel-headers=/usr/src/linux", "--lib", "/lib/libc.so.6",
 	      "--combined-only", "--verbose");
 	CHECK_STR(o.output, "out file");
-	CHECK_STR(o.headers_dir, "/usr/src/linux");
-	CHECK_INT(o.headers_mode, HEADERS_DIR);
+	CHECK_STR(o.trace.headers_dir, "/usr/src/linux");
+	CHECK_INT(o.trace.headers_mode, HEADERS_DIR);
 	CHECK_STR(o.library, "/lib/libc.so.6");
-	CHECK(o.force && o.dry_run && o.combined_only);
+	CHECK(o.force && o.dry_run && o.trace.combined_only);
 	CHECK_INT(o.verbose, 2);
 	CHECK_INT(o.older_ns, 0);
 }
@@ -140,9 +140,9 @@ static void reads_every_letter(void)
 	CHECK_INT(o.count, 4);
 	CHECK_INT(o.duration_ns, 120 * UNITS_NS_PER_S);
 	CHECK_INT(o.top, 5);
-	CHECK_INT(o.min_size_bytes, 16);
-	CHECK_INT(o.max_size_bytes, 1 << 30);
-	CHECK_INT(o.sample_every, 9);
+	CHECK_INT(o.trace.min_size_bytes, 16);
+	CHECK_INT(o.trace.max_size_bytes, 1 << 30);
+	CHECK_INT(o.trace.sample_every, 9);
 	CHECK(o.show_allocs && o.force && o.quiet);
 	CHECK_STR(o.output, "file");
 	CHECK_STR(o.library, "lib.so");
@@ -157,7 +157,7 @@ static void knows_aliases(void)
 	struct options o;
 
 	PARSE(&o, "--sample-rate=10", "--obj", "a.so");
-	CHECK_INT(o.sample_every, 10);
+	CHECK_INT(o.trace.sample_every, 10);
 	CHECK_STR(o.library, "a.so");
 	PARSE(&o, "-O", "b.so");
 	CHECK_STR(o.library, "b.so");
@@ -197,13 +197,13 @@ static void bounds_are_inclusive(void)
 	CHECK_INT(o.pids[1], 4194304);
 	CHECK_INT(o.interval_ns, 10 * UNITS_NS_PER_MS);
 	CHECK_INT(o.duration_ns, 8760 * UNITS_NS_PER_HOUR);
-	CHECK_INT(o.sample_every, UINT32_MAX);
-	CHECK_INT(o.min_size_bytes, 100);
-	CHECK_INT(o.max_size_bytes, 100);
+	CHECK_INT(o.trace.sample_every, UINT32_MAX);
+	CHECK_INT(o.trace.min_size_bytes, 100);
+	CHECK_INT(o.trace.max_size_bytes, 100);
 	PARSE(&o, "--max-stacks=16M", "--max-allocations=1G", "-Z0", "-i8760h", "-d.01");
-	CHECK_INT(o.max_stacks, 1 << 24);
-	CHECK_INT(o.max_allocations, 1 << 30);
-	CHECK_INT(o.max_size_bytes, 0);
+	CHECK_INT(o.trace.max_stacks, 1 << 24);
+	CHECK_INT(o.trace.max_allocations, 1 << 30);
+	CHECK_INT(o.trace.max_size_bytes, 0);
 }
 
 static void processes_add_up(void)
@@ -241,15 +241,15 @@ static void last_one_wins(void)
 	CHECK_INT(o.pid_count, 2);
 	CHECK_INT(o.pids[1], 2);
 	CHECK_INT(o.interval_ns, 7 * UNITS_NS_PER_S);
-	CHECK_INT(o.min_size_bytes, 1);
+	CHECK_INT(o.trace.min_size_bytes, 1);
 	CHECK_STR(o.format, "text");
 	CHECK_STR(o.output, "b");
 	CHECK_INT(o.sort, REPORT_SORT_SIZE);
 	PARSE(&o, "--kernel-headers=dir", "--kernel-headers=embedded");
-	CHECK_INT(o.headers_mode, HEADERS_EMBEDDED);
-	CHECK(!o.headers_dir);
+	CHECK_INT(o.trace.headers_mode, HEADERS_EMBEDDED);
+	CHECK(!o.trace.headers_dir);
 	PARSE(&o, "--kernel-headers", "auto");
-	CHECK_INT(o.headers_mode, HEADERS_AUTO);
+	CHECK_INT(o.trace.headers_mode, HEADERS_AUTO);
 }
 
 static void files_of_each_kind(void)
@@ -272,7 +272,7 @@ static void files_of_each_kind(void)
 	CHECK_STR(o.files[OUTPUT_HTML], "%p.html");
 	CHECK(o.reverse);
 	PARSE(&o, "--combined-only", "--csv", "x", "--output-every");
-	CHECK(o.combined_only && o.output_every);
+	CHECK(o.trace.combined_only && o.output_every);
 }
 
 static void dash_is_standard_output(void)
@@ -420,14 +420,14 @@ static void replay(void)
 	CHECK_INT(o.top, 3);
 	CHECK_INT(o.older_ns, 60000000000);
 	CHECK_INT(o.sort, REPORT_SORT_COUNT);
-	CHECK(o.show_allocs && !o.combined_only);
+	CHECK(o.show_allocs && !o.trace.combined_only);
 	CHECK_INT(o.paths, REPORT_FORM_SHORT);
 	PARSE(&o, "--save", "%p-%n.mts");
 	CHECK_INT(o.action, ACTION_TRACE);
 	CHECK_STR(o.files[OUTPUT_SAVE], "%p-%n.mts");
 	CHECK(!o.replay && !o.diff_old);
 	/* A snapshot may contain traffic: it is not known yet. */
-	CHECK(o.traffic);
+	CHECK(o.trace.traffic);
 	REQUIRE(!parse_list(ARGV("--diff", "a", "b", "-T3", "--flame=x", "--inverted",
 				 "--combined-only"),
 			    &o));

@@ -7,11 +7,11 @@ static void events(void)
 
 	PARSE(&options, "--event", "profile:hz:99");
 	CHECK_STR(options.event, "profile:hz:99");
-	CHECK(!options.growth && !options.kernel_stacks);
+	CHECK(!options.growth && !options.trace.kernel_stacks);
 	/* Events have no age. */
 	CHECK_INT(options.older_ns, 0);
 	PARSE(&options, "-e", "uprobe:a:b", "--kernel-stacks");
-	CHECK(options.kernel_stacks);
+	CHECK(options.trace.kernel_stacks);
 	PARSE(&options, "--growth");
 	CHECK_STR(options.event, "software:page-faults:1");
 	CHECK(options.growth);
@@ -39,7 +39,7 @@ static void told(void)
 	struct options options;
 
 	PARSE(&options, "--otel-memory", "--traffic", "--min-size=1K", "--lib=app");
-	CHECK(options.otel_memory && options.traffic && !options.event);
+	CHECK(options.otel_memory && options.trace.traffic && !options.event);
 	PARSE(&options, "--top=3");
 	CHECK(!options.otel_memory);
 }

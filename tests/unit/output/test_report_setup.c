@@ -45,61 +45,61 @@ static void views_and_sorts(void)
 	PARSE(&o, NULL);
 	CHECK_STR(o.view, "leaks");
 	CHECK_INT(o.sort, REPORT_SORT_SIZE);
-	CHECK(!o.traffic);
+	CHECK(!o.trace.traffic);
 	PARSE(&o, "--view=growth");
 	CHECK_INT(o.sort, REPORT_SORT_GROWTH);
-	CHECK(!o.traffic);
+	CHECK(!o.trace.traffic);
 	PARSE(&o, "--view", "peak");
 	CHECK_INT(o.sort, REPORT_SORT_AT_PEAK);
-	CHECK(o.traffic);
-	CHECK(o.peak);
+	CHECK(o.trace.traffic);
+	CHECK(o.trace.peak);
 	PARSE(&o, "--peak");
-	CHECK(o.traffic);
-	CHECK(o.peak);
+	CHECK(o.trace.traffic);
+	CHECK(o.trace.peak);
 	PARSE(&o, "--sort=at-peak");
-	CHECK(o.peak);
+	CHECK(o.trace.peak);
 	PARSE(&o, "--traffic");
-	CHECK(!o.peak);
+	CHECK(!o.trace.peak);
 	PARSE(&o, "--save=a");
-	CHECK(o.peak);
+	CHECK(o.trace.peak);
 	PARSE(&o, "--save=a", "--sample-bytes=1K");
-	CHECK(o.traffic);
-	CHECK(!o.peak);
+	CHECK(o.trace.traffic);
+	CHECK(!o.trace.peak);
 	PARSE(&o, "--view=peak", "--sample-bytes=1K");
-	CHECK(o.peak);
+	CHECK(o.trace.peak);
 	PARSE(&o, "--view=peak", "--sample-bytes=1K", "--mappings");
-	CHECK(!o.peak);
+	CHECK(!o.trace.peak);
 	PARSE(&o, "--flamegraph=a", "--flame-of=peak");
-	CHECK(o.traffic);
-	CHECK(o.peak);
+	CHECK(o.trace.traffic);
+	CHECK(o.trace.peak);
 	CHECK_INT(o.flame_of, REPORT_FLAME_PEAK);
 	PARSE(&o, "--html=a", "--flame-of=traffic");
-	CHECK(o.traffic);
-	CHECK(!o.peak);
+	CHECK(o.trace.traffic);
+	CHECK(!o.trace.peak);
 	PARSE(&o, "--flame=a", "--flame-of=count");
-	CHECK(!o.traffic);
+	CHECK(!o.trace.traffic);
 	PARSE(&o, "--sort=temporary");
 	CHECK_STR(o.view, "leaks");
 	CHECK_INT(o.sort, REPORT_SORT_TEMPORARY);
-	CHECK(o.traffic);
+	CHECK(o.trace.traffic);
 	PARSE(&o, "--group-by=module");
 	CHECK_STR(o.view, "functions");
 	CHECK_INT(o.group_by, REPORT_GROUP_MODULE);
 	CHECK_INT(o.sort, REPORT_SORT_CUMULATIVE);
-	CHECK(!o.traffic);
+	CHECK(!o.trace.traffic);
 	PARSE(&o, "--group-by=thread");
 	CHECK_STR(o.view, "functions");
-	CHECK(o.traffic);
+	CHECK(o.trace.traffic);
 	PARSE(&o, "--group-by=process", "--view=tree", "--reverse");
 	CHECK_STR(o.view, "tree");
 	CHECK(o.reverse);
 	PARSE(&o, "--sort=size", "--view=lifetimes");
 	CHECK_INT(o.sort, REPORT_SORT_SIZE);
-	CHECK(o.traffic);
+	CHECK(o.trace.traffic);
 	PARSE(&o, "--view=histogram");
-	CHECK(o.traffic);
+	CHECK(o.trace.traffic);
 	PARSE(&o, "--view=allocations");
-	CHECK(!o.traffic);
+	CHECK(!o.trace.traffic);
 }
 
 static void setup(struct report_setup *ret, bool is_terminal, struct options *options)
@@ -348,8 +348,8 @@ static void aliases(void)
 	struct options o;
 
 	PARSE(&o, "--min-alloc-size=16", "--max-alloc-size", "1K");
-	CHECK_INT(o.min_size_bytes, 16);
-	CHECK_INT(o.max_size_bytes, 1024);
+	CHECK_INT(o.trace.min_size_bytes, 16);
+	CHECK_INT(o.trace.max_size_bytes, 1024);
 }
 
 int main(void)

@@ -12,11 +12,10 @@ static void options_of_kernel(void)
 	REQUIRE(!parse_list(ARGV("--kernel"), &options));
 	CHECK(options.kernel);
 	CHECK_INT(options.pid_count, 0);
-	CHECK_INT(options.stack_depth, 64);
-	CHECK_INT(options.unwind, UNWIND_CHOICE_FP);
+	CHECK_INT(trace_config_depth(&options.trace, false), 64);
 	PARSE(&options, "-k", "--save=a", "--stack-depth=9", "--sample-every=4");
-	CHECK(options.kernel && !options.traffic);
-	CHECK_INT(options.stack_depth, 9);
+	CHECK(options.kernel && !options.trace.traffic);
+	CHECK_INT(options.trace.stack_depth, 9);
 	PARSE(&options, "--top=3");
 	CHECK(!options.kernel);
 }
@@ -26,7 +25,7 @@ static void beside_a_process(void)
 	struct options options;
 
 	PARSE(&options, "--with-kernel", "--traffic");
-	CHECK(options.with_kernel && options.traffic && !options.kernel);
+	CHECK(options.with_kernel && options.trace.traffic && !options.kernel);
 }
 
 static struct kernel_names *read_text(const char *text)
