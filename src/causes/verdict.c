@@ -143,7 +143,9 @@ struct verdict verdict_of(const struct report *report,
 			  const struct report_section *section,
 			  const struct causes *causes)
 {
-	struct verdict v = {.class = section->class, .live = section->live};
+	struct verdict v = {.class = section->class,
+			    .live = section->live,
+			    .is_filtered = section->filtered.stack_count > 0};
 
 	if (causes->suspect_count) {
 		judge_leak(causes, &v);
@@ -156,7 +158,9 @@ struct verdict verdict_of(const struct report *report,
 					  (double)v.live.estimated_bytes);
 		v.caller = find_caller(causes, v.cause);
 	}
-	if (report->cause == REPORT_EXITED)
+	if (v.is_filtered && !causes->count)
+		v.kind = VERDICT_FILTERED;
+	else if (report->cause == REPORT_EXITED)
 		v.kind = VERDICT_EXITED;
 	else if (!v.live.count)
 		v.kind = VERDICT_EMPTY;

@@ -14,6 +14,7 @@ enum verdict_kind {
 	VERDICT_QUIET,    /* nothing grows */
 	VERDICT_HELD,     /* growth was not measured */
 	VERDICT_EMPTY,    /* nothing is live */
+	VERDICT_FILTERED, /* the filters leave out all call paths that hold anything */
 };
 
 struct verdict {
@@ -34,6 +35,7 @@ struct verdict {
 					  suspects, and the time for that; 0: unknown */
 	int64_t growth_bytes;      /* VERDICT_UNSTEADY: growth... */
 	uint64_t growth_ns;        /* ...during this time */
+	bool is_filtered; /* the filters leave out call paths, which may be suspects */
 };
 
 /* Judge a section of `report`. `causes` are the causes of that section. */

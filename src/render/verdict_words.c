@@ -117,9 +117,10 @@ static void describe(struct verdict_words *words, const struct verdict *v)
 		break;
 	case VERDICT_UNSTEADY:
 		strbuf_append(&words->what, "grows unsteadily");
-		strbuf_appendf(&words->more, ": %s in %s; no leak suspects",
+		strbuf_appendf(&words->more, ": %s in %s; no leak suspects%s",
 			       text_format_growth(v->growth_bytes).s,
-			       format_time((double)v->growth_ns / 1e9).s);
+			       format_time((double)v->growth_ns / 1e9).s,
+			       v->is_filtered ? " that the filters show" : "");
 		break;
 	case VERDICT_QUIET:
 		strbuf_append(&words->what, "nothing grows");
@@ -129,6 +130,9 @@ static void describe(struct verdict_words *words, const struct verdict *v)
 	case VERDICT_HELD:
 		append_live(&words->what, v);
 		append_share(words, v);
+		break;
+	case VERDICT_FILTERED:
+		strbuf_append(&words->what, "no stack matches the filters");
 		break;
 	case VERDICT_EMPTY:
 		strbuf_append(&words->what, "nothing live");

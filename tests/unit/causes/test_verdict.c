@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "causes/verdict.h"
+#include "frames/filter.h"
 
 struct trial {
 	struct fixture f;
@@ -221,6 +222,28 @@ static void unmeasured(void)
 	CHECK_INT(t.verdict.share_percent, 100);
 }
 
+/* A misspelled filter must not make a leak look like peace. */
+static void filtered(void)
+{
+	static const char *const patterns[] = {"fn:frist", "fn:second"};
+	static const enum verdict_kind kinds[] = {VERDICT_FILTERED, VERDICT_QUIET};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct report_filter *filter = report_filter_create();
+		_cleanup_(trial_deinit) struct trial t;
+
+		REQUIRE(filter);
+		REQUIRE(!report_filter_add(filter, FILTER_KEEP, patterns[i]));
+		trial_init(&t);
+		add(&t, 1000, 5, 10);
+		add(&t, 1000, 5, 0);
+		t.options.filter = filter;
+		CHECK_INT(judge(&t, REPORT_INTERVAL)->kind, kinds[i]);
+		CHECK(t.verdict.is_filtered);
+		report_filter_destroy(filter);
+	}
+}
+
 int main(void)
 {
 	RUN(leaking);
@@ -233,5 +256,6 @@ int main(void)
 	RUN(unsteady);
 	RUN(nothing);
 	RUN(unmeasured);
+	RUN(filtered);
 	return check_done();
 }

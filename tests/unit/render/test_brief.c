@@ -230,6 +230,15 @@ static void verdicts(void)
 					.growth_bytes = 2 << 20,
 					.growth_ns = 90 * FIXTURE_NS},
 		      80, false, "grows unsteadily: +2.0 MiB in 90 s; no leak suspects");
+	check_verdict(&(struct verdict){.kind = VERDICT_UNSTEADY,
+					.growth_bytes = 2 << 20,
+					.growth_ns = 90 * FIXTURE_NS,
+					.is_filtered = true},
+		      80, false,
+		      "grows unsteadily: +2.0 MiB in 90 s; no leak suspects that the "
+		      "filters show");
+	check_verdict(&(struct verdict){.kind = VERDICT_FILTERED}, 80, false,
+		      "no stack matches the filters");
 	check_verdict(&(struct verdict){.kind = VERDICT_QUIET, .live = live}, 80, false,
 		      "nothing grows: 3.0 MiB live");
 	check_verdict(&(struct verdict){.kind = VERDICT_QUIET,
