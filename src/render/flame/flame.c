@@ -40,6 +40,7 @@ struct open_frame {
 struct flame {
 	struct paths paths;
 	struct flame_page page;
+	struct flame_palette palette;
 	VEC(struct open_frame) open;   /* by level; level 0 is all memory */
 	uint64_t bytes, blocks;        /* sum over the finished paths */
 	uint64_t old_bytes, new_bytes; /* the same; only in a difference */
@@ -225,7 +226,7 @@ static void append_frame(struct flame *f, size_t level, const struct name *name,
 	strbuf_appendf(text, "\" height=\"%d\" fill=\"%s\"/><text x=\"", FLAME_ROW - 1,
 		       f->page.options->old
 			       ? flame_difference_colour(old_bytes, new_bytes).s
-			       : flame_colour(module).s);
+			       : flame_colour(&f->palette, module).s);
 	append_hundredths(text, x + LABEL_HUNDREDTHS / 2);
 	strbuf_appendf(text, "\" y=\"%zu\">", y + 11);
 	append_label(text, shown, width);
@@ -347,7 +348,11 @@ static struct error *draw(struct flame *f)
 	if (!scan(f))
 		return error_no_memory();
 	f->page.names = &f->paths.names;
-	f->page.drawn = f->drawn;
+	/* In a difference colours do not stand for modules. */
+	if (!f->page.options->old &&
+	    !flame_palette_init(&f->palette, &f->paths.names, f->drawn))
+		return error_no_memory();
+	f->page.palette = &f->palette;
 	f->page.total_bytes = f->total_bytes;
 	f->page.live_bytes = find_live(f);
 	f->page.levels = f->levels;
@@ -376,6 +381,7 @@ struct error *flame_render(const struct report *report,
 	paths_deinit(&f.paths);
 	vec_deinit(&f.open);
 	strbuf_deinit(&f.text);
+	flame_palette_deinit(&f.palette);
 	free(f.drawn);
 	texts_deinit(&f.labels);
 	return err;

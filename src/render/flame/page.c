@@ -19,54 +19,6 @@ extern const struct embedded_file embedded_flame[];
 #define LEGEND_MAX     40
 #define LEGEND_CHARS   30
 
-/* Light colours, so that black text on them is readable, also in print. */
-#define LIGHT 245
-#define DARK  150
-
-struct flame_colour flame_colour(const char *module)
-{
-	struct flame_colour colour = {"#d4d4d4"};
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	if (!*module)
-		return colour;
-	for (; *module; module++)
-		hash = (hash ^ (unsigned char)*module) * 16777619u;
-
-	/* The last bytes have affected only the low bits, so mix them (MurmurHash3's
-	 * finalizer). */
-	hash = (hash ^ hash >> 16) * 0x85ebca6bu;
-	hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
-	hash ^= hash >> 16;
-
-	unsigned hue = hash % 360;
-	unsigned part = (LIGHT - DARK) * (hue % 60) / 60;
-	unsigned up = DARK + part, down = LIGHT - part;
-	const unsigned rgb[6][3] = {{LIGHT, up, DARK}, {down, LIGHT, DARK},
-				    {DARK, LIGHT, up}, {DARK, down, LIGHT},
-				    {up, DARK, LIGHT}, {LIGHT, DARK, down}};
-	const unsigned *c = rgb[hue / 60];
-
-	snprintf(colour.s, sizeof(colour.s), "#%02x%02x%02x", c[0] & 0xff, c[1] & 0xff,
-		 c[2] & 0xff);
-	return colour;
-}
-
-struct flame_colour flame_difference_colour(uint64_t old_bytes, uint64_t new_bytes)
-{
-	bool grew = new_bytes > old_bytes;
-	double more = (double)(grew ? new_bytes : old_bytes);
-	double less = (double)(grew ? old_bytes : new_bytes);
-	/* Any change must be visible. */
-	double share = more > less ? 0.15 + 0.85 * (more - less) / more : 0;
-	unsigned rest = LIGHT - (unsigned)((LIGHT - 80) * share);
-	struct flame_colour colour;
-
-	snprintf(colour.s, sizeof(colour.s), "#%02x%02x%02x",
-		 (grew ? LIGHT : rest) & 0xff, rest & 0xff, (grew ? rest : LIGHT) & 0xff);
-	return colour;
-}
-
 /* Append text that the target controls, escaped for reading and then for XML. */
 static void append_hostile(struct strbuf *out, const char *text)
 {
@@ -261,38 +213,14 @@ static void append_losses(struct strbuf *out, const struct snapshot *snap)
 		strbuf_append(out, ", not of one moment");
 }
 
-static int compare_texts(const void *a, const void *b)
+static size_t shown_modules(const struct flame_palette *palette)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return palette->list.len < LEGEND_MAX ? palette->list.len : LEGEND_MAX;
 }
 
-typedef VEC(const char *) modules;
-
-/* Collect the modules of the visible frames, sorted, each once. */
-static bool find_modules(const struct flame_page *page, modules *ret)
+static size_t legend_rows(const struct flame_palette *palette)
 {
-	size_t kept = 0;
-
-	/* In a difference colours do not stand for modules. */
-	for (size_t i = 0; !page->options->old && i < page->names->list.len; i++) {
-		const char *module = page->names->list.data[i].module;
-
-		if (page->drawn[i] && *module && !vec_push(ret, module))
-			return false;
-	}
-	if (ret->len)
-		qsort(ret->data, ret->len, sizeof(*ret->data), compare_texts);
-	for (size_t i = 0; i < ret->len; i++) {
-		if (!kept || strcmp(ret->data[kept - 1], ret->data[i]))
-			ret->data[kept++] = ret->data[i];
-	}
-	ret->len = kept;
-	return true;
-}
-
-static size_t legend_rows(const modules *list)
-{
-	size_t shown = list->len < LEGEND_MAX ? list->len : LEGEND_MAX;
+	size_t shown = shown_modules(palette);
 
 	return (shown + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS;
 }
@@ -325,37 +253,38 @@ static void append_module(struct strbuf *out, const char *module)
 		out->failed = true;
 }
 
-static void append_legend(struct strbuf *out, const struct flame_page *page,
-			  const modules *list)
+static void append_legend(struct strbuf *out, const struct flame_page *page)
 {
+	const struct flame_palette *palette = page->palette;
 	size_t top = frames_end(page) + 34;
 	size_t column = (FLAME_WIDTH - 2 * FLAME_MARGIN) / LEGEND_COLUMNS;
 
-	for (size_t i = 0; i < list->len && i < LEGEND_MAX; i++) {
+	for (size_t i = 0; i < shown_modules(palette); i++) {
 		size_t x = FLAME_MARGIN + i % LEGEND_COLUMNS * column;
 		size_t y = top + i / LEGEND_COLUMNS * FLAME_ROW;
 
 		strbuf_appendf(out,
 			       "<rect x=\"%zu\" y=\"%zu\" width=\"11\" height=\"11\" "
 			       "fill=\"%s\"/><text x=\"%zu\" y=\"%zu\">",
-			       x, y, flame_colour(list->data[i]).s, x + 16, y + 10);
-		append_module(out, list->data[i]);
+			       x, y, flame_colour(palette, palette->list.data[i].name).s,
+			       x + 16, y + 10);
+		append_module(out, palette->list.data[i].name);
 		strbuf_append(out, "</text>\n");
 	}
 }
 
 /* Append the legend of an HTML page, whose items wrap. */
-static void append_part_legend(struct strbuf *out, const modules *list)
+static void append_part_legend(struct strbuf *out, const struct flame_palette *palette)
 {
-	if (!list->len)
+	if (!palette->list.len)
 		return;
 	strbuf_append(out, "<ul class=\"legend\">\n");
-	for (size_t i = 0; i < list->len && i < LEGEND_MAX; i++) {
+	for (size_t i = 0; i < shown_modules(palette); i++) {
 		strbuf_appendf(out,
 			       "<li><svg width=\"11\" height=\"11\" aria-hidden=\"true\">"
 			       "<rect width=\"11\" height=\"11\" fill=\"%s\"/></svg> ",
-			       flame_colour(list->data[i]).s);
-		append_module(out, list->data[i]);
+			       flame_colour(palette, palette->list.data[i].name).s);
+		append_module(out, palette->list.data[i].name);
 		strbuf_append(out, "</li>\n");
 	}
 	strbuf_append(out, "</ul>\n");
@@ -467,50 +396,41 @@ static void append_head(struct strbuf *out, const struct flame_page *page)
 }
 
 /* The height of the picture: in an HTML page the legend is not part of it. */
-static size_t height_of(const struct flame_page *page, const modules *list)
+static size_t height_of(const struct flame_page *page)
 {
 	if (page->options->is_part)
 		return frames_end(page) + 4;
-	return frames_end(page) + 34 + legend_rows(list) * FLAME_ROW + FLAME_MARGIN;
+	return frames_end(page) + 34 + legend_rows(page->palette) * FLAME_ROW +
+	       FLAME_MARGIN;
 }
 
 void flame_page_begin(struct strbuf *out, const struct flame_page *page)
 {
-	modules list = {0};
-
-	if (!find_modules(page, &list))
-		out->failed = true;
 	if (page->options->is_part) {
 		append_part_controls(out, page);
-		append_root(out, page, height_of(page, &list));
+		append_root(out, page, height_of(page));
 	} else {
 		strbuf_append(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-		append_root(out, page, height_of(page, &list));
+		append_root(out, page, height_of(page));
 		append_head(out, page);
 		append_omitted(out, page);
 		append_controls(out);
 	}
-	vec_deinit(&list);
 }
 
 void flame_page_end(struct strbuf *out, const struct flame_page *page)
 {
-	modules list = {0};
-
-	if (!find_modules(page, &list))
-		out->failed = true;
 	if (page->options->is_part) {
 		strbuf_append(out, "</svg>\n</div>\n");
-		append_part_legend(out, &list);
+		append_part_legend(out, page->palette);
 	} else {
 		strbuf_appendf(out, "<text id=\"details\" x=\"%d\" y=\"%zu\"> </text>\n",
 			       FLAME_MARGIN, frames_end(page) + 20);
-		append_legend(out, page, &list);
+		append_legend(out, page);
 		strbuf_append(out, "<script><![CDATA[\n");
 		strbuf_append(out, flame_script());
 		strbuf_append(out, "]]></script>\n</svg>\n");
 	}
-	vec_deinit(&list);
 }
 
 const char *flame_script(void)

@@ -5,6 +5,7 @@
 #define RENDER_FLAME_PAGE_H
 
 #include "render/flame/flame.h"
+#include "render/flame/palette.h"
 #include "render/paths.h"
 #include "util/strbuf.h"
 
@@ -19,7 +20,7 @@ struct flame_page {
 	const struct report *report;
 	const struct flame_options *options;
 	const struct names *names;
-	const bool *drawn; /* by id of name: a visible frame has it */
+	const struct flame_palette *palette; /* of the visible frames */
 	uint64_t total_bytes;
 	uint64_t live_bytes; /* percentages are of this */
 	size_t levels;       /* of visible frames */
@@ -30,15 +31,5 @@ struct flame_page {
 /* Append everything before the frames, and everything after them. */
 void flame_page_begin(struct strbuf *out, const struct flame_page *page);
 void flame_page_end(struct strbuf *out, const struct flame_page *page);
-
-/* The colour of frames in a module (escaped text; "": none), as "#rrggbb". */
-struct flame_colour {
-	char s[8];
-};
-struct flame_colour flame_colour(const char *module);
-
-/* White: unchanged. Towards red: the larger part is new. Towards blue: the larger part is
- * gone. */
-struct flame_colour flame_difference_colour(uint64_t old_bytes, uint64_t new_bytes);
 
 #endif
