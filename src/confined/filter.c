@@ -95,6 +95,18 @@ static const int writing[] = {
 /* What the C library asks about terminals. */
 static const unsigned terminal_questions[] = {TCGETS, TIOCGWINSZ};
 
+/* What ncurses does with terminals. */
+static const unsigned terminal_settings[] = {TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGPGRP};
+
+/* Besides, what a screen needs: signals, threads, and asking whose the terminal is.
+ * (glibc asks for limits and processors when it starts a thread.) */
+static const int drawing[] = {
+	SCMP_SYS(set_robust_list), SCMP_SYS(rseq),     SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(prlimit64),       SCMP_SYS(eventfd2), SCMP_SYS(getpgrp),
+	SCMP_SYS(select),          SCMP_SYS(pselect6), SCMP_SYS(getppid),
+	SCMP_SYS(prctl),
+};
+
 static const int fcntl_commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
 
 static const unsigned namespaces[] = FILTER_NAMESPACES;
@@ -205,21 +217,24 @@ struct error *filter_load_reader(int *ret_listener)
 	return *ret_listener < 0 ? filter_failed(-errno) : NULL;
 }
 
-struct error *filter_load_files(void)
+static int add_ioctls(scmp_filter_ctx filter, const unsigned commands[], size_t count)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < count && !result; i++)
+		result = filter_add_command(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl),
+					    commands[i]);
+	return result;
+}
+
+/* What filter_load_files() allows. */
+static int allow_files(scmp_filter_ctx filter)
 {
 	const struct scmp_arg_cmp is_own = {
 		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid()};
-	const size_t questions = sizeof(terminal_questions) / sizeof(*terminal_questions);
-	_cleanup_(filter_release) scmp_filter_ctx filter = NULL;
-	int result;
+	int result = filter_add_calls(filter, SCMP_ACT_ALLOW, allowed,
+				      sizeof(allowed) / sizeof(*allowed));
 
-	if (IS_SANITIZED)
-		return filter_load_files_sanitized();
-	filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	if (!filter)
-		return error_no_memory();
-	result = filter_add_calls(filter, SCMP_ACT_ALLOW, allowed,
-				  sizeof(allowed) / sizeof(*allowed));
 	if (!result)
 		result = filter_add_calls(filter, SCMP_ACT_ALLOW, writing,
 					  sizeof(writing) / sizeof(*writing));
@@ -229,10 +244,48 @@ struct error *filter_load_files(void)
 	if (!result)
 		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
 					  is_own);
-	for (size_t i = 0; i < questions && !result; i++)
-		result = filter_add_command(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl),
-					    terminal_questions[i]);
+	return result ? result
+		      : add_ioctls(filter, terminal_questions,
+				   sizeof(terminal_questions) /
+					   sizeof(*terminal_questions));
+}
+
+static int allow_screen(scmp_filter_ctx filter)
+{
+	int result = filter_add_calls(filter, SCMP_ACT_ALLOW, drawing,
+				      sizeof(drawing) / sizeof(*drawing));
+
+	if (!result)
+		result = add_ioctls(filter, terminal_settings,
+				    sizeof(terminal_settings) /
+					    sizeof(*terminal_settings));
+	return result ? result : allow_threads(filter);
+}
+
+static struct error *load_files(bool for_screen)
+{
+	_cleanup_(filter_release) scmp_filter_ctx filter = NULL;
+	int result;
+
+	if (IS_SANITIZED)
+		return filter_load_files_sanitized();
+	filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	if (!filter)
+		return error_no_memory();
+	result = allow_files(filter);
+	if (!result && for_screen)
+		result = allow_screen(filter);
 	if (!result)
 		result = filter_load(filter);
 	return result ? filter_failed(result) : NULL;
+}
+
+struct error *filter_load_files(void)
+{
+	return load_files(false);
+}
+
+struct error *filter_load_screen(void)
+{
+	return load_files(true);
 }

@@ -52,4 +52,8 @@ struct error *filter_load_tracing(bool holds_command, bool has_network)
  * other processes, threads and new code are refused with EPERM. Same errors. */
 struct error *filter_load_files(void) __attribute__((warn_unused_result));
 
+/* The same for a process that also draws on a terminal and has threads: it may set how
+ * the terminal behaves, but not put text into its input. Same errors. */
+struct error *filter_load_screen(void) __attribute__((warn_unused_result));
+
 #endif

@@ -222,3 +222,10 @@ struct error *shed_for_report(void)
 
 	return worse(err, filter_load_files());
 }
+
+struct error *shed_for_screen(void)
+{
+	struct error *err = shed_root(0);
+
+	return worse(err, filter_load_screen());
+}

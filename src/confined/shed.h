@@ -75,4 +75,7 @@ struct error *shed_for_writing(void) __attribute__((warn_unused_result));
  * but those for memory and files. */
 struct error *shed_for_report(void) __attribute__((warn_unused_result));
 
+/* The same, and what is needed to draw on a terminal by several threads. */
+struct error *shed_for_screen(void) __attribute__((warn_unused_result));
+
 #endif
