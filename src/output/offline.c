@@ -11,9 +11,9 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 
-struct error *offline_shed(void)
+struct error *offline_shed_for(struct error *(*shed)(void))
 {
-	struct error *err = shed_for_report();
+	struct error *err = shed();
 
 	if (!err || err->code != ERROR_UNSUPPORTED)
 		return err;
@@ -21,6 +21,11 @@ struct error *offline_shed(void)
 		err->message);
 	error_destroy(err);
 	return NULL;
+}
+
+struct error *offline_shed(void)
+{
+	return offline_shed_for(shed_for_report);
 }
 
 static void warn(void *arg, const char *text)

@@ -17,6 +17,9 @@ typedef struct error *offline_fn(const struct options *options,
  * (output/writer.h). Called after the snapshots are opened and before they are read. If a
  * sandbox forbids some of it, a warning says so, and the run goes on. */
 struct error *offline_shed(void) __attribute__((warn_unused_result));
+/* The same by another function of confined/shed.h. */
+struct error *offline_shed_for(struct error *(*shed)(void))
+	__attribute__((warn_unused_result));
 
 /* With --debug-dir, start the child that reads debug files; else *ret is NULL. Called
  * before offline_shed(). The caller destroys the store. */

@@ -119,6 +119,19 @@ struct subject {
 	const struct snapshot *saved; /* by --save */
 };
 
+static struct subject subject_of(const struct outputs *outputs,
+				 const struct report *report)
+{
+	const struct snapshot *snap = report->snapshot;
+
+	return (struct subject){
+		.report = report,
+		.saved = outputs->saved  ? outputs->saved
+			 : snap->made_of ? snap->made_of
+					 : snap,
+	};
+}
+
 static struct error *render_graph(const struct options *options, size_t kind,
 				  const struct subject *subject, FILE *out)
 {
@@ -246,13 +259,7 @@ static struct error *write_files(struct outputs *outputs, const struct subject *
 struct error *outputs_write(struct outputs *outputs, const struct report *report,
 			    struct error *err, bool is_final)
 {
-	const struct snapshot *snap = report->snapshot;
-	const struct subject subject = {
-		.report = report,
-		.saved = outputs->saved  ? outputs->saved
-			 : snap->made_of ? snap->made_of
-					 : snap,
-	};
+	const struct subject subject = subject_of(outputs, report);
 	bool is_whole = true;
 
 	err = note(outputs, OUTPUT_KIND_COUNT, err, is_final, NULL);
@@ -277,4 +284,50 @@ struct error *outputs_write_diff(struct outputs *outputs, const struct report_di
 	const struct subject subject = {.report = diff->new, .diff = diff};
 
 	return write_files(outputs, &subject, NULL, true);
+}
+
+/* Is the name free? */
+static bool is_free(const struct new_file *file)
+{
+	bool exists = true;
+	struct error *err =
+		new_file_check(file, false, &(const struct file_identity){0}, &exists);
+	bool is_checked = !err;
+
+	error_destroy(err);
+	return is_checked && !exists;
+}
+
+struct error *outputs_write_free(struct outputs *outputs, enum output_kind kind,
+				 const struct report *report, uint64_t most,
+				 char **ret_path)
+{
+	const struct subject subject = subject_of(outputs, report);
+	const struct snapshot *snap = report->snapshot;
+	struct file_name_values values = {
+		.pid = snap->processes.len ? snap->processes.data[0].pid : 0,
+		.wall_ns = snap->wall_ns,
+		.number = 1,
+	};
+	struct error *err = NULL;
+
+	for (; !err && values.number <= most; values.number++) {
+		_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+		_cleanup_(freep) char *path = NULL;
+
+		err = file_name_expand(outputs->options->files[kind], &values, &path);
+		if (!err)
+			err = writer_open(outputs->writer, kind, &values, path, &file);
+		if (err || !is_free(&file))
+			continue;
+		err = render(outputs->options, kind, &subject, file.stream);
+		if (!err)
+			err = new_file_publish(&file, false, &outputs->own[kind]);
+		if (!err)
+			*ret_path = take(path);
+		return err;
+	}
+	return err ? err
+		   : error_create(ERROR_IO, "%s: %" PRIu64 " such files exist already",
+				  outputs->options->files[kind], most);
 }

@@ -69,6 +69,15 @@ struct error *outputs_write(struct outputs *outputs, const struct report *report
 struct error *outputs_write_diff(struct outputs *outputs, const struct report_diff *diff)
 	__attribute__((warn_unused_result));
 
+/*
+ * Write one file from a report built with outputs_report_options(), under the first name
+ * that is free of those with %n from 1 to `most`. Nothing is overwritten. *ret_path is
+ * the caller's.
+ */
+struct error *outputs_write_free(struct outputs *outputs, enum output_kind kind,
+				 const struct report *report, uint64_t most,
+				 char **ret_path) __attribute__((warn_unused_result));
+
 /* Print how many non-final reports lack an output. Returns false if none does. */
 bool outputs_say_unwritten(const struct outputs *outputs, FILE *out);
 

@@ -48,6 +48,9 @@ static bool is_wanted(const struct options *options, size_t output)
 	return pattern && !new_file_is_direct(pattern);
 }
 
+/* Files of one kind that the screen of --live may write, which never has --force. */
+#define LIVE_FILES_MAX 1000
+
 /* --- the child ---------------------------------------------------------------------- */
 
 /* The kernel's PID_MAX_LIMIT (include/linux/threads.h). */
@@ -55,8 +58,8 @@ static bool is_wanted(const struct options *options, size_t output)
 
 struct created {
 	struct new_file file;
-	char *path; /* owned; NULL: no file is open */
-	bool is_written;
+	char *path;       /* owned; NULL: no file is open */
+	unsigned written; /* number of files */
 };
 
 struct server {
@@ -131,7 +134,7 @@ static struct error *publish(const struct server *server, struct created *create
 	struct error *err =
 		new_file_publish(&created->file, server->options->force, &own);
 
-	created->is_written = !err;
+	created->written += !err;
 	return err;
 }
 
@@ -146,7 +149,7 @@ static struct error *answer(void *state, struct confined_request *request)
 	created = &server->created[output];
 	/* With --force more requests could overwrite all files whose names differ in the
 	 * values. */
-	if (created->is_written &&
+	if (created->written >= (server->options->live ? LIVE_FILES_MAX : 1) &&
 	    (request->number == OPEN || request->number == PUBLISH))
 		return error_create(ERROR_USAGE, "%s is written already", names[output]);
 	if (request->number == OPEN)

@@ -5,7 +5,8 @@
  * no files in root's directories then. The child process memtrace-write can: it creates
  * the files, passes their descriptors, and gives them their names (files/new_file.h). The
  * child has the names from the options. A request has only the number of an output and
- * the numbers for % sequences, and each output is written once. So code that has taken
+ * the numbers for % sequences, and each output is written once, or up to 1,000 times by
+ * the screen of --live, which never has --force. So code that has taken
  * over memtrace can choose one file for each output, among those whose names differ in
  * these numbers. It replaces an existing file only with --force.
  */
