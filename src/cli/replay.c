@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/replay.h"
 
+#include <unistd.h>
+
 #include "output/offline.h"
 #include "output/outputs.h"
 #include "output/snapshot_file.h"
@@ -8,6 +10,7 @@
 #include "render/table/renderers.h"
 #include "report/recorded.h"
 #include "report/view.h"
+#include "screen/screen.h"
 #include "snapshot/merge.h"
 #include "util/cleanup.h"
 
@@ -103,7 +106,19 @@ static struct error *replay(const struct options *options,
 	return report ? outputs_write(&outputs, report, err, true) : err;
 }
 
+/* With --live the user looks around first. */
+static struct error *look_around(const struct options *options, bool *ret)
+{
+	_cleanup_(report_setup_deinit) struct report_setup setup;
+	struct error *err = report_setup_init(options, isatty(STDOUT_FILENO), &setup);
+
+	return err ? err : screen_replay(options, &setup, ret);
+}
+
 struct error *replay_run(const struct options *options)
 {
-	return offline_run(options, replay);
+	bool prints = true;
+	struct error *err = options->live ? look_around(options, &prints) : NULL;
+
+	return err || !prints ? err : offline_run(options, replay);
 }

@@ -136,6 +136,8 @@ struct options {
 	const char *diff_old;       /* --diff: the older snapshot file; set only with
 				       ACTION_DIFF; borrowed from argv */
 	const char *diff_new;       /* --diff: the newer snapshot file, likewise */
+	bool live;                  /* --live */
+	uint64_t live_interval_ns;  /* --interval, default 1 s with --live */
 	const char *replay;         /* --replay: a snapshot file; set only with
 				       ACTION_REPLAY; borrowed from argv */
 };

@@ -12,6 +12,10 @@
 #include "util/cleanup.h"
 #include "util/glob.h"
 #include "util/path.h"
+#include "util/units.h"
+
+/* --interval of --live. */
+#define LIVE_INTERVAL_NS UNITS_NS_PER_S
 
 /* The options that name an output file. */
 static const enum option_id file_ids[] = {
@@ -485,6 +489,21 @@ static struct error *check_sizes(const struct options_given *given)
 	return NULL;
 }
 
+static struct error *check_live(const struct options_given *given)
+{
+	static const enum option_id others[] = {OPTION_DRY_RUN};
+	struct options *options = given->options;
+
+	options->live_interval_ns =
+		given->values[OPTION_INTERVAL] ? options->interval_ns : LIVE_INTERVAL_NS;
+	if (!options->live)
+		return NULL;
+	if (options->action == ACTION_TRACE)
+		return option_error("--live needs --replay FILE");
+	return check_without(given, OPTION_LIVE, others, sizeof(others) / sizeof(*others),
+			     "shows a screen");
+}
+
 static struct error *check_combined(const struct options_given *given)
 {
 	struct options *options = given->options;
@@ -550,7 +569,7 @@ struct error *options_check(const struct options_given *given)
 	static struct error *(*const checks[])(const struct options_given *given) = {
 		check_offline,  check_view,   check_target, check_blocks,
 		check_kernel,   check_events, check_otel,   check_sizes,
-		check_combined, check_files,  check_format,
+		check_combined, check_files,  check_format, check_live,
 	};
 	struct error *err = check_prime(given);
 

@@ -12,6 +12,12 @@ OPTION(INTERVAL,
 		    "such as 5, 0.5, 500ms or 2m",
 	.help = "time between reports; a plain number is seconds (default 5)")
 
+OPTION(LIVE,
+	"live", 'l', .offline = OFFLINE_REPLAY,
+	.kind = KIND_FLAG, FIELD(live),
+	.help = "with --replay: look around in the snapshot on a screen, with keys and the "
+		"mouse (? is its help); q ends it with the report")
+
 OPTION(COUNT,
 	"count", 'n', .argument = "N",
 	.kind = KIND_INTEGER, FIELD(count), .min = 1, .max = 1000000000,

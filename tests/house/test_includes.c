@@ -48,7 +48,8 @@ static const struct room {
 	{"progress", {"options", "symbol", "report"}},
 	{"tracees", {"progress"}},
 	{"output", {"progress", "render/table"}},
-	{"session", {"tracees", "output"}},
+	{"screen", {"output"}},
+	{"session", {"tracees", "screen"}},
 	{"cli", {"session"}},
 	/* Of options only the option table; see src/CMakeLists.txt. */
 	{"manual", {"options"}},

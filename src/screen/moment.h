@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the screen shows at one time: a snapshot, the report of it with every call path,
+ * and the causes. A moment is made once, by any thread, and read by the thread of the
+ * screen alone. The lists below that are filled on demand belong to that thread.
+ */
+#ifndef SCREEN_MOMENT_H
+#define SCREEN_MOMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "causes/verdict.h"
+#include "output/snapshot_file.h"
+#include "report/groups.h"
+#include "report/report.h"
+#include "snapshot/merge.h"
+#include "util/error.h"
+#include "util/vec.h"
+
+/* One call path of a section. */
+struct moment_path {
+	const struct report_row *row;
+	/* A hash of the names of its frames. It is equal in all moments of a run, and
+	 * also in another run of the same program. */
+	uint64_t key;
+	uint32_t first_step, step_count; /* in moment_section.steps */
+};
+
+#define MOMENT_NO_PATH UINT32_MAX
+
+/* One class of memory. */
+struct moment_section {
+	const struct report_section *section;
+	const struct causes *causes;
+	VEC(struct moment_path) paths; /* in the order of the report's rows */
+	/* By stack of the snapshot, and last for blocks without a stack: the index in
+	 * `paths`; MOMENT_NO_PATH: none. */
+	uint32_t *by_stack;
+	/* The functions of each path, innermost first, as groups_path() says. Indexes of
+	 * groups.list. Empty until moment_find_steps(). */
+	VEC(uint32_t) steps;
+	bool has_steps;
+};
+
+struct moment {
+	struct snapshot_file file;
+	struct snapshot_made made;
+	struct report_history *history;
+	struct report *report; /* all call paths, also those that hold nothing now */
+	struct report held;    /* the same without those; a view of `report` */
+	struct judgement judgement;
+	struct moment_section sections[BLOCK_CLASS_COUNT];
+	size_t section_count;
+	/* By report_frame.index. */
+	uint64_t *frame_keys;
+	struct groups groups;
+	bool has_groups;
+};
+
+/* How moments are made. */
+struct moment_options {
+	const struct report_options *report; /* borrowed; its `top` is ignored */
+	bool is_split;   /* --group-by process: call paths of each process on their own */
+	bool with_lines; /* not with --no-lines */
+	struct debug_store *store; /* of --debug-dir; NULL: none */
+};
+
+/*
+ * Read the snapshot of `file`, which snapshot_file_open() has opened, or whose `in` and
+ * `size_bytes` the caller has set, and make a moment of it. Takes ownership of `file`,
+ * also after an error. The caller calls moment_destroy() on *ret. Errors are those of
+ * snapshot_file_load(), or memory is out.
+ */
+struct error *moment_create(struct snapshot_file *file,
+			    const struct moment_options *options, struct moment **ret)
+	__attribute__((warn_unused_result));
+void moment_destroy(struct moment *moment); /* NULL does nothing */
+
+/* The path of a row of the report or of its causes; MOMENT_NO_PATH: none. */
+uint32_t moment_path_of(const struct moment *moment, size_t section,
+			const struct report_row *row);
+
+/* Fill the steps of a section, if that was not done. False: memory is out. */
+bool moment_find_steps(struct moment *moment, size_t section)
+	__attribute__((warn_unused_result));
+
+/* A hash of a group's texts, for the same use as moment_path.key. */
+uint64_t moment_group_key(const struct moment *moment, uint32_t group);
+
+/* The frame that a call path is named after: the innermost one that is no allocation
+ * function; its depth if it has no frames. */
+size_t moment_leaf(const struct report_row *row);
+
+#endif

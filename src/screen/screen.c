@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The side of the tracing process. */
+#include "screen/screen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "output/terminal.h"
+#include "screen/child.h"
+#include "screen/layout.h"
+#include "screen/pipe.h"
+#include "snapshot/file.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/fd_message.h"
+
+#define START_MS 10000 /* until the process has looked at the terminal */
+#define END_MS   3000  /* until it has restored the terminal */
+#define POLL_MS  10
+
+struct screen {
+	pid_t pid; /* 0: it has been waited for */
+	int status;
+	int socket;
+	int log_fd;    /* where messages go; -1: none */
+	int stderr_fd; /* the real standard error, while messages go to the screen */
+	bool is_ready;
+	bool is_shown; /* it has got a snapshot */
+	struct termios found;
+	bool has_found;
+	char restore[PIPE_RESTORE_MAX];
+	size_t restore_len;
+};
+
+/* --- is there a terminal? ----------------------------------------------------------- */
+
+/* Why there can be no screen; NULL: there can. */
+static const char *reason_against(void)
+{
+	const char *name = getenv("TERM");
+	unsigned columns, lines;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return "standard input and output must be a terminal";
+	if (!name || !*name || !strcmp(name, "dumb"))
+		return "the terminal cannot place the cursor (TERM)";
+	terminal_size(STDOUT_FILENO, &columns, &lines);
+	if (columns && lines &&
+	    (columns < SCREEN_COLUMNS_MIN || lines < SCREEN_LINES_MIN))
+		return "the terminal is too small (60x16 is needed)";
+	return NULL;
+}
+
+static void say_plain(const char *why)
+{
+	fprintf(stderr, "memtrace: --live: %s; plain reports follow\n", why);
+}
+
+/* --- the process -------------------------------------------------------------------- */
+
+static void wait_for(struct screen *screen, int flags)
+{
+	while (screen->pid) {
+		pid_t pid = waitpid(screen->pid, &screen->status, flags);
+
+		if (pid == screen->pid || (pid < 0 && errno != EINTR))
+			screen->pid = 0;
+		else if (!pid)
+			return;
+	}
+}
+
+/* The process has died: do for it what it would have done at its end. */
+static void restore_terminal(struct screen *screen)
+{
+	ssize_t written;
+
+	if (!screen->is_shown || !WIFSIGNALED(screen->status))
+		return;
+	if (screen->has_found)
+		tcsetattr(STDIN_FILENO, TCSANOW, &screen->found);
+	written = write(STDOUT_FILENO, screen->restore, screen->restore_len);
+	(void)written;
+}
+
+static void end_process(struct screen *screen)
+{
+	uint64_t deadline_ns = clock_now_ns() + END_MS * UINT64_C(1000000);
+
+	if (screen->socket >= 0)
+		close(screen->socket);
+	screen->socket = -1;
+	wait_for(screen, WNOHANG);
+	while (screen->pid && clock_now_ns() < deadline_ns) {
+		poll(NULL, 0, POLL_MS);
+		wait_for(screen, WNOHANG);
+	}
+	if (screen->pid)
+		kill(screen->pid, SIGKILL);
+	wait_for(screen, 0);
+	restore_terminal(screen);
+}
+
+static bool receive(struct screen *screen, struct pipe_message *ret, bool *is_end)
+{
+	size_t fd_count;
+	ssize_t n =
+		fd_message_receive(screen->socket, ret, sizeof(*ret), NULL, 0, &fd_count);
+
+	*is_end = n >= 0 ? n < (ssize_t)sizeof(*ret) : errno != EAGAIN && errno != EINTR;
+	return n == sizeof(*ret);
+}
+
+/* Wait until the process has looked at the terminal. */
+static bool is_usable(struct screen *screen)
+{
+	struct pollfd fd = {.fd = screen->socket, .events = POLLIN};
+	struct pipe_message message;
+	bool is_end;
+
+	if (poll(&fd, 1, START_MS) <= 0 || !receive(screen, &message, &is_end) ||
+	    message.kind != PIPE_USABLE || message.restore_len > PIPE_RESTORE_MAX)
+		return false;
+	memcpy(screen->restore, message.restore, message.restore_len);
+	screen->restore_len = message.restore_len;
+	screen->is_ready = true;
+	return true;
+}
+
+static struct error *fork_process(const struct options *options,
+				  const struct report_setup *setup, struct screen *screen)
+{
+	int sockets[2], log[2] = {-1, -1};
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		return error_errno(ERROR_IO, errno, "cannot make a socket");
+	screen->socket = sockets[0];
+	if (!options->replay && isatty(STDERR_FILENO) &&
+	    pipe2(log, O_CLOEXEC | O_NONBLOCK)) {
+		close(sockets[1]);
+		return error_errno(ERROR_IO, errno, "cannot make a pipe");
+	}
+	fflush(NULL);
+	screen->pid = fork();
+	if (!screen->pid) {
+		close(sockets[0]);
+		closep(&log[1]);
+		_exit(child_run(
+			&(const struct child_setup){options, setup, sockets[1], log[0]}));
+	}
+	close(sockets[1]);
+	closep(&log[0]);
+	screen->log_fd = log[1];
+	if (screen->pid > 0)
+		return NULL;
+	screen->pid = 0;
+	return error_errno(ERROR_IO, errno, "cannot start the process of the screen");
+}
+
+struct error *screen_start(const struct options *options,
+			   const struct report_setup *setup, struct screen **ret)
+{
+	const char *why = reason_against();
+	struct screen *screen;
+	struct error *err;
+
+	*ret = NULL;
+	if (why) {
+		say_plain(why);
+		return NULL;
+	}
+	screen = calloc(1, sizeof(*screen));
+	if (!screen)
+		return error_no_memory();
+	screen->socket = screen->log_fd = screen->stderr_fd = -1;
+	screen->has_found = !tcgetattr(STDIN_FILENO, &screen->found);
+	err = fork_process(options, setup, screen);
+	if (!err && is_usable(screen)) {
+		/* From now on, nothing waits for the screen. */
+		fcntl(screen->socket, F_SETFL, O_NONBLOCK);
+		*ret = screen;
+		return NULL;
+	}
+	if (!err)
+		say_plain("terminfo does not know the terminal (TERM)");
+	screen_stop(screen);
+	return err;
+}
+
+/* --- messages ----------------------------------------------------------------------- */
+
+static void take_stderr(struct screen *screen)
+{
+	if (screen->log_fd < 0 || screen->stderr_fd >= 0)
+		return;
+	screen->stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (screen->stderr_fd >= 0)
+		dup2(screen->log_fd, STDERR_FILENO);
+}
+
+static void give_stderr_back(struct screen *screen)
+{
+	if (screen->stderr_fd < 0)
+		return;
+	fflush(stderr);
+	dup2(screen->stderr_fd, STDERR_FILENO);
+	close(screen->stderr_fd);
+	screen->stderr_fd = -1;
+}
+
+/* --- a running session -------------------------------------------------------------- */
+
+int screen_fd(const struct screen *screen)
+{
+	return screen->socket;
+}
+
+bool screen_is_ready(const struct screen *screen)
+{
+	return screen->is_ready && screen->socket >= 0;
+}
+
+static void send_screen(struct screen *screen, enum pipe_kind kind)
+{
+	const struct pipe_message message = {.kind = kind};
+
+	(void)fd_message_send_some(screen->socket, &message, sizeof(message), NULL, 0);
+}
+
+static void suspend(struct screen *screen)
+{
+	bool had_stderr = screen->stderr_fd >= 0;
+
+	/* While we are stopped, and a little longer. */
+	give_stderr_back(screen);
+	kill(0, SIGTSTP);
+	if (had_stderr)
+		take_stderr(screen);
+	send_screen(screen, PIPE_RESUMED);
+}
+
+static enum screen_answer answer_end(struct screen *screen)
+{
+	wait_for(screen, 0);
+	return WIFEXITED(screen->status) && !WEXITSTATUS(screen->status) ? SCREEN_QUIT
+									 : SCREEN_FAILED;
+}
+
+enum screen_answer screen_answer(struct screen *screen, uint64_t *ret)
+{
+	struct pipe_message message;
+	bool is_end;
+
+	while (receive(screen, &message, &is_end)) {
+		switch (message.kind) {
+		case PIPE_NEXT:
+			screen->is_ready = true;
+			break;
+		case PIPE_INTERVAL:
+			*ret = message.value;
+			return SCREEN_INTERVAL;
+		case PIPE_SUSPEND:
+			suspend(screen);
+			break;
+		default:
+			break;
+		}
+	}
+	return is_end ? answer_end(screen) : SCREEN_NOTHING;
+}
+
+struct error *screen_give(struct screen *screen, const struct snapshot *snap)
+{
+	_cleanup_(fclosep) FILE *out = NULL;
+	struct pipe_message message = {.kind = PIPE_SNAPSHOT};
+	int fd = memfd_create("memtrace-snapshot", MFD_CLOEXEC);
+	struct error *err;
+
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out) {
+		closep(&fd);
+		return error_errno(ERROR_IO, errno, "cannot hand a snapshot over");
+	}
+	err = snapshot_write(snap, out);
+	if (err)
+		return err;
+	if (fflush(out) || ferror(out))
+		return error_errno(ERROR_IO, errno, "cannot hand a snapshot over");
+	message.value = (uint64_t)ftello(out);
+	if (lseek(fd, 0, SEEK_SET))
+		return error_errno(ERROR_IO, errno, "cannot hand a snapshot over");
+	take_stderr(screen);
+	if (fd_message_send_some(screen->socket, &message, sizeof(message), &fd, 1) ==
+	    sizeof(message)) {
+		screen->is_ready = false;
+		screen->is_shown = true;
+	}
+	return NULL;
+}
+
+void screen_ended(struct screen *screen)
+{
+	send_screen(screen, PIPE_ENDED);
+}
+
+void screen_stop(struct screen *screen)
+{
+	if (!screen)
+		return;
+	end_process(screen);
+	give_stderr_back(screen);
+	if (screen->is_shown && WIFSIGNALED(screen->status))
+		fprintf(stderr,
+			"memtrace: the process of the screen died of signal %d; plain "
+			"reports follow\n",
+			WTERMSIG(screen->status));
+	closep(&screen->log_fd);
+	free(screen);
+}
+
+/* --- a snapshot file ---------------------------------------------------------------- */
+
+static int watch_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGINT);
+	sigprocmask(SIG_BLOCK, set, NULL);
+	return signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Wait until the user quits. Returns a signal that ends memtrace, or 0. */
+static int wait_for_user(struct screen *screen, int signal_fd, enum screen_answer *ret)
+{
+	struct pollfd fds[] = {{.fd = screen->socket, .events = POLLIN},
+			       {.fd = signal_fd, .events = POLLIN}};
+	struct signalfd_siginfo info;
+	uint64_t interval_ns;
+
+	*ret = SCREEN_NOTHING;
+	while (*ret != SCREEN_QUIT && *ret != SCREEN_FAILED) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return 0;
+		if (fds[1].revents &&
+		    read(signal_fd, &info, sizeof(info)) == sizeof(info))
+			return (int)info.ssi_signo;
+		if (fds[0].revents)
+			*ret = screen_answer(screen, &interval_ns);
+	}
+	return 0;
+}
+
+struct error *screen_replay(const struct options *options,
+			    const struct report_setup *setup, bool *ret)
+{
+	struct screen *screen;
+	sigset_t set;
+	int signal_fd, number;
+	enum screen_answer answer;
+	struct error *err = screen_start(options, setup, &screen);
+
+	*ret = true;
+	if (err || !screen)
+		return err;
+	screen->is_shown = true;
+	signal_fd = watch_signals(&set);
+	number = wait_for_user(screen, signal_fd, &answer);
+	screen_stop(screen);
+	closep(&signal_fd);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	if (number)
+		raise(number);
+	return NULL;
+}
