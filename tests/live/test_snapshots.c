@@ -160,10 +160,129 @@ static void diff_finds_what_leaked(void)
 	json_decref(less);
 }
 
+/* examples/leak.c, stripped; its debug info is in DIR/debug as a debug package has it. */
+#define BUILD                                                                            \
+	"set -e; cd %s; cp " TEST_DATA_DIR "/../examples/leak.c .; "                     \
+	"gcc -g -O1 leak.c -o leak; "                                                    \
+	"id=$(readelf -n leak | sed -n 's/.*Build ID: //p'); "                           \
+	"to=debug/.build-id/$(echo $id | cut -c1-2); mkdir -p $to; "                     \
+	"to=$to/$(echo $id | cut -c3-).debug; "                                          \
+	"objcopy --only-keep-debug leak $to; strip leak; ! nm leak 2>&1 | grep main"
+
+/* The number of the line of examples/leak.c with this text. */
+static int64_t line_with(const char *text)
+{
+	FILE *file = fopen(TEST_DATA_DIR "/../examples/leak.c", "re");
+	char line[256];
+	int64_t number = 0, found = 0;
+
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file)) {
+		number++;
+		if (strstr(line, text)) {
+			CHECK(!found);
+			found = number;
+		}
+	}
+	fclose(file);
+	REQUIRE(found);
+	return found;
+}
+
+static json_t *replay_stripped(const char *path, const char *option, const char *value)
+{
+	const char *const argv[] = {memtrace_path, "--replay", path, "--format",
+				    "json",        "--older",  "0",  "-q",
+				    option,        value,      NULL};
+	_cleanup_(freep) char *line = run_unprivileged(argv);
+	json_t *report = json_loads(line, 0, NULL);
+
+	REQUIRE(report);
+	return report;
+}
+
+/* Is there a frame of this function of leak.c, with the line? */
+static bool has_frame(const json_t *report, const char *function, int64_t line)
+{
+	const json_t *row, *frame;
+	size_t i, k;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		json_array_foreach (live_get(row, "frames"), k, frame) {
+			const char *name =
+				json_string_value(json_object_get(frame, "symbol"));
+			const char *file =
+				json_string_value(json_object_get(frame, "file"));
+
+			if (name && !strcmp(name, function) &&
+			    (!line || (file && strstr(file, "/leak.c") &&
+				       live_int(frame, "line") == line)))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void check_stripped(const json_t *report, bool is_named)
+{
+	CHECK(json_array_size(live_get(report, "heap.stacks")) >= 1);
+	CHECK_INT(has_frame(report, "copy_text", line_with("malloc(")), is_named);
+	CHECK_INT(has_frame(report, "main", line_with("handle_request(number);")),
+		  is_named);
+	CHECK_INT(has_frame(report, "copy_text", 0), is_named);
+}
+
+/* A program without symbols is traced and saved; later and elsewhere, without root and
+ * without the program, its debug files name functions and lines. A snapshot that such a
+ * replay saves has them too. */
+static void stripped_program_is_named_later(void)
+{
+	_cleanup_(freep) char *dir = open_dir("stripped");
+	char command[2048], program[512], options[640], path[512], debug[512], save[512];
+	const char *const target[] = {program, NULL};
+	struct live_process *leak;
+	json_t *report;
+
+	snprintf(command, sizeof(command), BUILD, dir);
+	REQUIRE(!system(command));
+	snprintf(program, sizeof(program), "%s/leak", dir);
+	snprintf(path, sizeof(path), "%s/leak.mts", dir);
+	snprintf(debug, sizeof(debug), "%s/debug", dir);
+	snprintf(save, sizeof(save), "%s/named.mts", dir);
+	snprintf(options, sizeof(options), "--save %s", path);
+	leak = live_start(target);
+
+	struct live_process *memtrace = memtrace_start(live_pid(leak), options);
+
+	live_sleep(0.5);
+	report = memtrace_stop(memtrace);
+	live_destroy(leak);
+	check_stripped(report, false);
+	json_decref(report);
+	REQUIRE(!unlink(program) && !chmod(path, 0644) && !chmod(dir, 0777));
+
+	report = replay_stripped(path, NULL, NULL);
+	check_stripped(report, false);
+	json_decref(report);
+	report = replay_stripped(path, "--debug-dir", debug);
+	check_stripped(report, true);
+	json_decref(report);
+
+	const char *const argv[] = {memtrace_path, "--replay", path,   "--debug-dir",
+				    debug,         "--format", "json", "-q",
+				    "--save",      save,       NULL};
+	_cleanup_(freep) char *line = run_unprivileged(argv);
+
+	report = replay_stripped(save, NULL, NULL);
+	check_stripped(report, true);
+	json_decref(report);
+}
+
 int main(void)
 {
 	live_require_root();
 	RUN(replay_is_the_report);
 	RUN(diff_finds_what_leaked);
+	RUN(stripped_program_is_named_later);
 	return check_done();
 }
