@@ -2,9 +2,16 @@
 /* The packaged Python interpreter at work: its results stay right, its blocks are
  * counted, and no probe is left. */
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "live/trace.h"
+
+/* The distribution's own interpreter; the first one in PATH may be another. */
+#define PACKAGED "/usr/bin/python3"
 
 static struct live_process *python;
 
@@ -50,6 +57,29 @@ static void answers_while_traced(void)
 	CHECK(computes(1000));
 }
 
+/* Debian's interpreter comes without symbols: the note about that names its package, as
+ * dpkg(1) does. */
+static void package_of_stripped(void)
+{
+	const char *const argv[] = {PACKAGED, "-i", "-q", "-u", NULL};
+	struct live_process *packaged = live_start(argv), *memtrace;
+	FILE *dpkg =
+		popen("dpkg -S $(readlink -f " PACKAGED ") | sed 's/[:,].*//'", "re");
+	char package[128] = "", want[256];
+
+	REQUIRE(dpkg && fgets(package, sizeof(package), dpkg));
+	pclose(dpkg);
+	package[strcspn(package, "\n")] = '\0';
+	memtrace = memtrace_start(live_pid(packaged), "");
+	live_send(packaged, "keep = [bytearray(1 << 20) for i in range(16)]; print(7)");
+	free(live_read_line(packaged, 30));
+	json_decref(memtrace_report(memtrace));
+	snprintf(want, sizeof(want), "debug packages of %s (NAME-dbgsym", package);
+	CHECK_CONTAINS(live_stderr(memtrace), want);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(packaged);
+}
+
 int main(void)
 {
 	const char *const argv[] = {"python3", "-i", "-q", "-u", NULL};
@@ -61,5 +91,11 @@ int main(void)
 	REQUIRE(computes(100));
 	RUN(answers_while_traced);
 	live_destroy(python);
+	if (access(PACKAGED, X_OK) || system("dpkg -S $(readlink -f " PACKAGED
+					     ") >/dev/null && test -z \"$(nm $(readlink "
+					     "-f " PACKAGED ") 2>/dev/null)\""))
+		printf("no packaged python3 without symbols\n");
+	else
+		RUN(package_of_stripped);
 	return check_done();
 }
