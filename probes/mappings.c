@@ -10,20 +10,23 @@ ALWAYS_INLINE void mapping_event(const struct tracee *t, u32 kind, u64 address,
 				 u64 size_bytes, u64 extra, u32 stack)
 {
 	u64 ticks = tick_now();
-	struct abi_event event = {
-		.kind = kind,
-		.process = t->slot,
-		.thread = ABI_THREAD(tracee_tid(t), ticks),
-		.address = address,
-		.size_bytes = size_bytes,
-		.extra = extra,
-		.stack = stack,
-		.tick = ticks,
-	};
+	/* No copy on the BPF stack, which is nearly full. */
+	struct abi_event *event = events.ringbuf_reserve(sizeof(struct abi_event));
 
-	/* No wakeup: memtrace polls. */
-	if (events.ringbuf_output(&event, sizeof(event), BPF_RB_NO_WAKEUP))
+	if (!event) {
 		count(ABI_EVENTS_LOST, 1);
+		return;
+	}
+	event->kind = kind;
+	event->process = t->slot;
+	event->thread = ABI_THREAD(tracee_tid(t), ticks);
+	event->address = address;
+	event->size_bytes = size_bytes;
+	event->extra = extra;
+	event->stack = stack;
+	event->tick = ticks;
+	/* No wakeup: memtrace polls. */
+	events.ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
 ALWAYS_INLINE void mapping_begin(const struct tracee *t, struct pt_regs *ctx,

@@ -360,17 +360,6 @@ static struct error *check_blocks(const struct options_given *given)
 		options->trace.traffic = true;
 		options->trace.peak |= !options->trace.sample_bytes;
 	}
-	/* The probes would need more than the BPF stack has. */
-	if (options->trace.peak && options->trace.sample_bytes &&
-	    options->trace.mappings) {
-		if (given->values[OPTION_PEAK] || options->flame_of == REPORT_FLAME_PEAK)
-			return option_error("%s does not work with --sample-bytes and "
-					    "--mappings together",
-					    given->values[OPTION_PEAK]
-						    ? "--peak"
-						    : "--flame-of peak");
-		options->trace.peak = false;
-	}
 	options->trace.apart = options->group_by == REPORT_GROUP_PROCESS;
 	return NULL;
 }

@@ -259,6 +259,8 @@ static void whole_depth(void)
 		"--peak --attach perf --sample-bytes 4096",
 		"--peak --sample-bytes 4096",
 		"--peak --mappings",
+		"--peak --sample-bytes 4096 --mappings",
+		"--peak --sample-bytes 4096 --mappings --attach perf",
 		"--event profile:hz:99 --kernel-stacks",
 		"--event profile:hz:99 --kernel-stacks --attach perf",
 		"--growth --kernel-stacks",

@@ -67,8 +67,8 @@ static void views_and_sorts(void)
 	CHECK(!o.trace.peak);
 	PARSE(&o, "--view=peak", "--sample-bytes=1K");
 	CHECK(o.trace.peak);
-	PARSE(&o, "--view=peak", "--sample-bytes=1K", "--mappings");
-	CHECK(!o.trace.peak);
+	PARSE(&o, "--peak", "--sample-bytes=1K", "--mappings");
+	CHECK(o.trace.peak);
 	PARSE(&o, "--flamegraph=a", "--flame-of=peak");
 	CHECK(o.trace.traffic);
 	CHECK(o.trace.peak);
