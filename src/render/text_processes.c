@@ -51,7 +51,7 @@ static void append_events(struct strbuf *text, const struct report *report,
 {
 	char growth[24] = "-";
 
-	if (report->has_previous)
+	if (report->has_growth)
 		snprintf(growth, sizeof(growth), "%+" PRId64,
 			 report->snapshot->event_bytes
 				 ? p->growth_bytes /
@@ -67,7 +67,7 @@ static void append_row(struct strbuf *text, const struct report *report,
 	struct units_text growth = {.s = "-"};
 	uint64_t rss_bytes = p->process->memory.vm_rss_bytes;
 
-	if (report->has_previous)
+	if (report->has_growth)
 		growth = text_format_growth(p->estimated_growth_bytes);
 	strbuf_appendf(text, "  %10s %10" PRIu64 " %11s %10s  ",
 		       units_format_bytes(p->live.estimated_bytes).s,

@@ -219,6 +219,22 @@ static size_t find_classes(const struct snapshot *snap,
 	return count;
 }
 
+/* After Ctrl-C little time may have passed since the last report. Somebody who asks for a
+ * report (REPORT_DEMAND) wants its growth. */
+#define GROWTH_LEAST_SHARE 10
+
+static bool find_growth(const struct report *report)
+{
+	uint64_t interval_ns = report->options.interval_ns;
+
+	if (!report->has_previous || report->cause == REPORT_DEMAND)
+		return report->has_previous;
+	/* Reports may have come on demand only. */
+	if (interval_ns > report->elapsed_ns)
+		interval_ns = report->elapsed_ns;
+	return report->since_ns >= interval_ns / GROWTH_LEAST_SHARE;
+}
+
 struct error *report_build(const struct snapshot *snap, struct report_history *history,
 			   struct frame_cache *const frames[],
 			   const struct report_options *options, enum report_cause cause,
@@ -242,6 +258,7 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	report->since_ns = report->has_previous
 				   ? saturate_subtract(snap->time_ns, history->time_ns)
 				   : report->elapsed_ns;
+	report->has_growth = find_growth(report);
 	sampling_weights_init(snap, &report->weights);
 
 	struct builder b = {

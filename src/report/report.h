@@ -115,10 +115,11 @@ struct report {
 	/* options.sort. If the snapshot lacks the data: REPORT_SORT_PEAK instead of
 	 * REPORT_SORT_AT_PEAK, or else REPORT_SORT_SIZE. */
 	enum report_sort sort;
-	uint64_t sequence;   /* 1 for the first report of a run */
-	bool has_previous;   /* growth and rates count from the previous report */
-	uint64_t elapsed_ns; /* since the attach */
-	uint64_t since_ns;   /* since the previous report, or the attach */
+	uint64_t sequence; /* 1 for the first report of a run */
+	bool has_previous; /* growth and rates count from the previous report */
+	bool has_growth;   /* and that was long enough ago for growth to say something */
+	uint64_t elapsed_ns;             /* since the attach */
+	uint64_t since_ns;               /* since the previous report, or the attach */
 	struct sampling_weights weights; /* of heap blocks */
 	struct report_section sections[BLOCK_CLASS_COUNT];
 	size_t section_count; /* the heap or an event; then mappings if traced; then the

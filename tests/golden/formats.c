@@ -137,7 +137,7 @@ static void html_hostile(void)
 	f.snap->processes.data[0].command = strdup(evil);
 	f.snap->library = strdup(evil);
 	fixture_report(&f);
-	f.report->has_previous = true;
+	f.report->has_previous = f.report->has_growth = true;
 	check_case("summary-hostile.html", &f, &(struct flame_options){.inverted = true},
 		   html_render);
 }

@@ -85,7 +85,7 @@ static void append_live(struct strbuf *out, const struct report *report)
 			       i ? ". " : "", class_words(section->class)->title,
 			       units_format_bytes(section->live.estimated_bytes).s, count,
 			       class_blocks(section->class, count));
-		if (report->has_previous)
+		if (report->has_growth)
 			strbuf_appendf(
 				out, ", %s since the report before",
 				text_format_growth(section->estimated_live_growth_bytes)

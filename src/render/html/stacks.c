@@ -25,7 +25,7 @@ static void append_row(struct strbuf *out, const struct report *report,
 			   text_format_share(bytes, section->live.estimated_bytes).s);
 	html_append_bar(out, bytes, section->live.estimated_bytes);
 	html_append_count(out, "Blocks", row->sum.estimated_count);
-	if (report->has_previous)
+	if (report->has_growth)
 		html_append_growth(out, "Growth", row->estimated_growth_bytes);
 	if (!report->options.combined_only)
 		html_append_number(out, "Oldest",
@@ -41,7 +41,7 @@ static void append_head(struct strbuf *out, const struct report *report)
 			   "<th class=\"n\" scope=\"col\">Bytes</th>"
 			   "<th scope=\"col\" colspan=\"2\">Share</th>"
 			   "<th class=\"n\" scope=\"col\">Blocks</th>");
-	if (report->has_previous)
+	if (report->has_growth)
 		strbuf_append(out, "<th class=\"n\" scope=\"col\">Growth</th>");
 	if (!report->options.combined_only)
 		strbuf_append(out, "<th class=\"n\" scope=\"col\">Oldest</th>");

@@ -14,7 +14,7 @@ static void append_process(struct strbuf *out, const struct report *report,
 					      : "</td>");
 	html_append_bytes(out, "Live heap", p->live.estimated_bytes);
 	html_append_count(out, "Blocks", p->live.estimated_count);
-	if (report->has_previous)
+	if (report->has_growth)
 		html_append_growth(out, "Growth", p->estimated_growth_bytes);
 	html_append_bytes(out, "VmRSS", p->process->memory.vm_rss_bytes);
 	strbuf_append(out, "</tr>\n");
@@ -33,8 +33,8 @@ void html_append_processes(struct strbuf *out, const struct report *report)
 		       "<th class=\"n\" scope=\"col\">Live heap</th><th class=\"n\" "
 		       "scope=\"col\">Blocks</th>%s"
 		       "<th class=\"n\" scope=\"col\">VmRSS</th></tr></thead>\n<tbody>\n",
-		       report->has_previous ? "<th class=\"n\" scope=\"col\">Growth</th>"
-					    : "");
+		       report->has_growth ? "<th class=\"n\" scope=\"col\">Growth</th>"
+					  : "");
 	for (size_t i = 0; i < heap->process_count && i < MAX_ROWS; i++)
 		append_process(out, report, &heap->processes[i]);
 	strbuf_append(out, "</tbody>\n</table>\n");

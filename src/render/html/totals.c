@@ -29,7 +29,7 @@ static void append_live(struct strbuf *out, const struct report *report,
 	begin_card(out, class_words(section->class)->title, units_format_bytes(bytes).s);
 	strbuf_appendf(out, "%" PRIu64 " bytes in %" PRIu64 " %s", bytes, count,
 		       class_blocks(section->class, count));
-	if (report->has_previous) {
+	if (report->has_growth) {
 		int64_t growth = section->estimated_live_growth_bytes;
 		uint64_t size = growth < 0 ? -(uint64_t)growth : (uint64_t)growth;
 

@@ -112,7 +112,7 @@ static void put_live(struct brief_page *page, const struct report_section *secti
 	strbuf_appendf(&text, "%s live in %" PRIu64 " %s",
 		       units_format_bytes(section->live.estimated_bytes).s, count,
 		       text_plural(count, w->block, w->blocks));
-	if (report->has_previous)
+	if (report->has_growth)
 		strbuf_appendf(
 			&text, ", %s since the last report",
 			text_format_growth(section->estimated_live_growth_bytes).s);

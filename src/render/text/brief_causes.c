@@ -65,7 +65,7 @@ void brief_append_blocks(struct strbuf *text, const struct report *report,
 	if (first->slope_bytes_per_s > 0 && with_trend)
 		strbuf_appendf(text, ", grew in %" PRIu32 " of %" PRIu32 " intervals",
 			       first->row->trend->grew, first->row->trend->intervals);
-	else if (report->has_previous && cause->estimated_growth_bytes)
+	else if (report->has_growth && cause->estimated_growth_bytes)
 		strbuf_appendf(text, ", %s",
 			       text_format_growth(cause->estimated_growth_bytes).s);
 	if (!report->options.combined_only)

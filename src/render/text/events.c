@@ -12,7 +12,7 @@ static void append_growth(struct text_page *page, const struct report_section *s
 {
 	int64_t growth = section->estimated_live_growth_bytes;
 
-	if (!page->report->has_previous)
+	if (!page->report->has_growth)
 		return;
 	if (page->report->snapshot->event_bytes)
 		text_append_line(page, "", "%s since the last report",
@@ -84,7 +84,7 @@ static void append_line(struct text_page *page, const struct report_section *sec
 		       text_format_share(count, section->live.count).s);
 	if (report->snapshot->event_bytes)
 		strbuf_appendf(text, ", %s", units_format_bytes(row->sum.size_bytes).s);
-	if (report->has_previous)
+	if (report->has_growth)
 		strbuf_appendf(text, ", %+" PRId64, row->growth_count);
 	strbuf_append_char(text, ')');
 }

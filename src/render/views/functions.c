@@ -54,7 +54,7 @@ static bool has_growth(const struct report *report)
 {
 	size_t columns = text_columns(&report->options);
 
-	return report->has_previous && functions_have_growth(report->options.group_by) &&
+	return report->has_growth && functions_have_growth(report->options.group_by) &&
 	       (!columns || columns >= GROWTH_COLUMNS ||
 		report->sort == REPORT_SORT_GROWTH ||
 		report_group_is_single(report->options.group_by));

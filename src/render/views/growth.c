@@ -15,7 +15,7 @@ static void append_line(struct text_page *page, const struct report_section *sec
 	text_append_sum(page, section, row->sum.estimated_bytes,
 			row->sum.estimated_count);
 	strbuf_append(text, " from stack  (");
-	if (page->report->has_previous)
+	if (page->report->has_growth)
 		strbuf_appendf(
 			text, "%s and %s%" PRId64 " %s since the last report; ",
 			text_format_growth(row->estimated_growth_bytes).s,

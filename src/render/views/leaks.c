@@ -19,7 +19,7 @@ static void append_line(struct text_page *page, const struct report_section *sec
 		       text_format_share(size, section->live.estimated_bytes).s,
 		       units_format_bytes(size).s);
 	/* In the first report everything has grown, which says nothing. */
-	if (report->has_previous)
+	if (report->has_growth)
 		strbuf_appendf(text, ", %s",
 			       text_format_growth(row->estimated_growth_bytes).s);
 	if (!report->options.combined_only) {

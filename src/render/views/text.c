@@ -173,7 +173,7 @@ static void append_live(struct text_page *page, const struct report_section *sec
 	text_append_line(page, w->name, "%s live in %" PRIu64 " %s %s since the attach",
 			 format_exact(size).s, count,
 			 text_plural(count, w->block, w->blocks), w->origin);
-	if (report->has_previous)
+	if (report->has_growth)
 		text_append_line(
 			page, "", "%s since the last report",
 			text_format_growth(section->estimated_live_growth_bytes).s);

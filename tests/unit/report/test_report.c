@@ -197,6 +197,41 @@ static void filters_by_age(void)
 	bench_deinit(&b);
 }
 
+/* Growth of a moment says nothing, unless somebody asked for this report. */
+static void growth_of_a_moment(void)
+{
+	static const struct {
+		uint64_t since_ms;
+		enum report_cause cause;
+		uint64_t interval_s;
+		bool want;
+	} cases[] = {
+		{5000, REPORT_INTERVAL, 5, true},
+		{500, REPORT_STOPPED, 5, true},
+		{499, REPORT_STOPPED, 5, false},
+		{499, REPORT_EXITED, 5, false},
+		{1, REPORT_DEMAND, 5, true},
+		{1, REPORT_STOPPED, 0, true},
+		/* Reports on demand, 10 s after the attach. */
+		{1200, REPORT_STOPPED, 3600, true},
+		{1000, REPORT_STOPPED, 3600, false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct bench b;
+
+		bench_init(&b, 1);
+		b.options.interval_ns = cases[i].interval_s * SECOND;
+		build_as(&b, REPORT_DEMAND);
+		CHECK(!b.report->has_growth);
+		b.snap->time_ns += cases[i].since_ms * SECOND / 1000;
+		build_as(&b, cases[i].cause);
+		CHECK(b.report->has_previous);
+		CHECK_INT(b.report->has_growth, cases[i].want);
+		bench_deinit(&b);
+	}
+}
+
 static void measures_growth(void)
 {
 	struct bench b;
@@ -495,6 +530,7 @@ int main(void)
 	RUN(cuts_to_the_top);
 	RUN(filters_by_age);
 	RUN(measures_growth);
+	RUN(growth_of_a_moment);
 	RUN(names_frames);
 	RUN(names_modules_of_functions_without);
 	RUN(keeps_blocks_without_stack);
