@@ -127,6 +127,13 @@ size_t host_map_stride(const struct host_map *map);
 /* The number of elements of a hash. */
 uint32_t host_map_used(struct host_map *map);
 
+/* Does a hash have the key? Without a call of host_context.point. */
+bool host_map_has(struct host_map *map, const void *key);
+
+/* Zeroed memory at an address that is the same in each run: the addresses of kernel
+ * stacks identify threads. `bytes`: a multiple of 4096; 0: free all of it. */
+void *host_fixed_memory(size_t bytes);
+
 /* The next element of a hash in some order. Begin with NULL. Returns its value, and
  * *key. */
 void *host_map_next(struct host_map *map, void *after, const void **key);

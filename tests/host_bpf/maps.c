@@ -29,6 +29,35 @@ static void fail(const char *what)
 	abort();
 }
 
+/* Between the heap and the libraries; sanitizers leave it to programs. */
+#define FIXED_ARRAYS UINT64_C(0x7ea000000000)
+#define FIXED_MEMORY UINT64_C(0x7eb000000000)
+
+static void *map_at(uint64_t address, size_t bytes, int flags, int fd)
+{
+	void *at = mmap((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE,
+			flags | MAP_FIXED_NOREPLACE, fd, 0);
+
+	if (at == MAP_FAILED)
+		fail("mmap");
+	return at;
+}
+
+void *host_fixed_memory(size_t bytes)
+{
+	static size_t used;
+	size_t at = used;
+
+	if (!bytes) {
+		if (used)
+			munmap((void *)(uintptr_t)FIXED_MEMORY, used);
+		used = 0;
+		return NULL;
+	}
+	used += bytes;
+	return map_at(FIXED_MEMORY + at, bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
 static size_t array_bytes(const struct host_map *map)
 {
 	size_t bytes = map->count * host_map_stride(map);
@@ -38,6 +67,7 @@ static size_t array_bytes(const struct host_map *map)
 
 void host_map_register(struct host_map *map)
 {
+	static uint64_t next_array = FIXED_ARRAYS;
 	const char *kind = map->kind_name;
 
 	map->kind = !strcmp(kind, "array")  ? HOST_ARRAY
@@ -52,10 +82,9 @@ void host_map_register(struct host_map *map)
 	if (map->kind == HOST_ARRAY) {
 		if (ftruncate(map->fd, (off_t)array_bytes(map)))
 			fail(map->name);
-		map->storage->array = mmap(NULL, array_bytes(map), PROT_READ | PROT_WRITE,
-					   MAP_SHARED, map->fd, 0);
-		if (map->storage->array == MAP_FAILED)
-			fail(map->name);
+		map->storage->array =
+			map_at(next_array, array_bytes(map), MAP_SHARED, map->fd);
+		next_array += array_bytes(map);
 	}
 	map->next = all_maps;
 	all_maps = map;
@@ -165,6 +194,15 @@ void *host_map_lookup(struct host_map *map, const void *key)
 
 	pthread_mutex_unlock(&map->storage->lock);
 	return e ? value_of(map, e) : NULL;
+}
+
+bool host_map_has(struct host_map *map, const void *key)
+{
+	pthread_mutex_lock(&map->storage->lock);
+	bool has = *find_link(map, key) != NULL;
+
+	pthread_mutex_unlock(&map->storage->lock);
+	return has;
 }
 
 /* Programs that looked the element up may still use it. */

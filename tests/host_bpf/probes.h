@@ -5,6 +5,7 @@
 #define HOST_BPF_PROBES_H
 
 #include "host_bpf/host_bpf.h"
+#include "host_bpf/tracepoint.h"
 #include "kernel/include/uapi/linux/ptrace.h"
 
 /* Each program uses a part of the fragments, and some warnings are of another
@@ -25,10 +26,6 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
-
-struct bpf_raw_tracepoint_args {
-	u64 args[8];
-};
 
 /* include/uapi/linux/bpf.h */
 #define BPF_F_NO_PREALLOC 1

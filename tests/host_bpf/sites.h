@@ -15,6 +15,7 @@ enum host_function {
 	FN_REALLOC,  /* realloc(old, size) */
 	FN_RESIZE,   /* xallocx(old, size): in place, returns the size */
 	FN_FREE,     /* free(old) */
+	FN_DELETE,   /* calls free(old) */
 	FN_MMAP,     /* mmap(address, size) */
 	FN_MUNMAP,   /* munmap(address, size) */
 	FN_MREMAP,   /* mremap(address, old size, size, flags) */
@@ -54,6 +55,7 @@ static inline uint64_t host_entry_site(enum host_function fn)
 	case FN_RESIZE:
 		return number | ABI_SITE(ABI_EFFECT_RESIZE, HOST_SI, none, HOST_DI, none);
 	case FN_FREE:
+	case FN_DELETE:
 		return number | ABI_SITE(ABI_EFFECT_FREE, none, none, HOST_DI, none);
 	case FN_MMAP:
 		return number | ABI_SITE(ABI_EFFECT_MAP, HOST_SI, none, HOST_DI, none);

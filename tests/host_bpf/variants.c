@@ -23,7 +23,7 @@ static void set_usual(struct variant *v)
 		.config = &v->config,
 		.scope = SCOPE_FORKS,
 		.stack_depth = 16,
-		.max_stacks = 4096,
+		.max_stacks = 32768,
 		.with_time = true,
 		.traffic = true,
 		.cookies = true,

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/stress/tables.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/syscall.h"
+#include "check.h"
+#include "probes/stress/programs.h"
+
+/* --- bpf(2) on the stand-in: in place of bpf/syscall.c -------------------------------
+ */
+
+static int next_key(struct host_map *map, const void *key, void *ret)
+{
+	const void *first;
+
+	if (key || !host_map_next(map, NULL, &first))
+		return -ENOENT;
+	memcpy(ret, first, map->key_bytes);
+	return 0;
+}
+
+int sys_bpf_element(int command, int fd, const void *key, void *value)
+{
+	struct host_map *map = host_map_of(fd);
+	void *found;
+
+	REQUIRE(map);
+	switch (command) {
+	case BPF_MAP_GET_NEXT_KEY:
+		return next_key(map, key, value);
+	case BPF_MAP_DELETE_ELEM:
+		return host_map_delete(map, key);
+	case BPF_MAP_UPDATE_ELEM:
+		return host_map_update(map, key, value, BPF_ANY);
+	case BPF_MAP_LOOKUP_ELEM:
+		found = host_map_lookup(map, key);
+		if (!found)
+			return -ENOENT;
+		memcpy(value, found, map->value_bytes);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+int sys_bpf_insert(int fd, const void *key, const void *value)
+{
+	return host_map_update(host_map_of(fd), key, value, BPF_NOEXIST);
+}
+
+/* All elements at one moment. */
+static int lookup_batch(union bpf_attr *attr)
+{
+	struct host_map *map = host_map_of((int)attr->batch.map_fd);
+	char *keys = (void *)(uintptr_t)attr->batch.keys;
+	char *values = (void *)(uintptr_t)attr->batch.values;
+	const void *key;
+	uint32_t n = 0;
+
+	if (host_map_used(map) > attr->batch.count)
+		return -ENOSPC;
+	for (void *value = NULL; (value = host_map_next(map, value, &key)); n++) {
+		memcpy(keys + n * map->key_bytes, key, map->key_bytes);
+		memcpy(values + n * map->value_bytes, value, map->value_bytes);
+	}
+	attr->batch.count = n;
+	return -ENOENT;
+}
+
+int sys_bpf(int command, void *attr, uint32_t size)
+{
+	(void)size;
+	return command == BPF_MAP_LOOKUP_BATCH ? lookup_batch(attr) : -EINVAL;
+}
+
+/* --- fences: in place of bpf/fence.c -------------------------------------------------
+ */
+
+void (*tables_fence)(void);
+
+void fence_open(struct fence *ret)
+{
+	*ret = (struct fence){.outer = 0};
+}
+
+void fence_close(struct fence *fence)
+{
+	(void)fence;
+}
+
+bool fence_wait(const struct fence *fence)
+{
+	(void)fence;
+	if (tables_fence)
+		tables_fence();
+	return true;
+}
+
+void fence_begin(struct fence *fence)
+{
+	fence->has_thread = true;
+}
+
+bool fence_end(struct fence *fence)
+{
+	if (fence->has_thread)
+		fence_wait(fence);
+	fence->has_thread = false;
+	return true;
+}
+
+/* --- the maps ------------------------------------------------------------------------
+ */
+
+static int fd_of(const char *name)
+{
+	const struct host_map *map = host_map_find(name);
+
+	return map ? map->fd : -1;
+}
+
+void tables_open(struct tables *t)
+{
+	memset(t, 0, sizeof(*t));
+	REQUIRE(variant_init(host_programs.variant, &t->variant));
+	source_sizes_compute(&t->variant.run, &t->sizes);
+	fence_open(&t->fence);
+	t->maps = (struct drain_maps){
+		.control = fd_of("control"),
+		.processes = fd_of("processes"),
+		.counters = fd_of("counters"),
+		.live = fd_of("live"),
+		.live_spill = fd_of("live_spill"),
+		.journal = fd_of("journal"),
+		.pending = fd_of("pending"),
+		.pending_spill = fd_of("pending_spill"),
+		.stacks = fd_of("stacks"),
+		.stack_pcs = fd_of("stack_pcs"),
+		.fence = &t->fence,
+	};
+	t->has_traffic = t->variant.run.traffic;
+	t->traffic_maps = (struct traffic_maps){
+		.traffic = fd_of("traffic"),
+		.estimates = fd_of("traffic_estimates"),
+		.threads = fd_of("threads"),
+		.all = fd_of("traffic_all"),
+		.process_live = fd_of("process_live"),
+		.sizes = fd_of("sizes"),
+		.late_numbers = -1,
+		.heap_peak = fd_of("heap_peak"),
+		.path_peaks = fd_of("path_peaks"),
+	};
+	if (t->has_traffic)
+		REQUIRE(!traffic_tables_open(&t->traffic_maps, &t->sizes,
+					     t->variant.config.sample_bytes,
+					     &t->traffic));
+}
+
+void tables_close(struct tables *t)
+{
+	if (t->has_traffic)
+		traffic_tables_close(&t->traffic);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memtrace's side of the tables (src/drain), on the maps of the stand-in. */
+#ifndef STRESS_TABLES_H
+#define STRESS_TABLES_H
+
+#include "host_bpf/variants.h"
+#include "drain/drain.h"
+#include "drain/traffic_tables.h"
+
+struct tables {
+	struct variant variant;
+	struct source_sizes sizes;
+	struct drain_maps maps;
+	struct fence fence;
+	struct traffic_maps traffic_maps;
+	struct traffic_tables traffic;
+	bool has_traffic;
+};
+
+void tables_open(struct tables *ret);
+void tables_close(struct tables *tables);
+
+/* While a fence waits: called until all programs that were running have ended. */
+extern void (*tables_fence)(void);
+
+#endif
