@@ -8,7 +8,6 @@
 
 #include "abi.h"
 #include "compile/source_fragments.h"
-#include "compile/source_kernel.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 
@@ -63,9 +62,9 @@ static void set_values(struct source *source, const struct source_run *o)
 	source->values.of[ABI_RUN_START] =
 		o->ticks.is_jiffies ? o->ticks.start_jiffies : o->ticks.start_ns;
 	source->values.of[ABI_RUN_OWN_PID] = (uint64_t)getpid();
-	source->values.of[ABI_RUN_KERNEL_PID] =
-		o->kernel_points ? (uint64_t)o->kernel->pid : 0;
 	source->values.of[ABI_RUN_APART] = o->config->apart;
+	if (o->mode->set_values)
+		o->mode->set_values(&source->values, o);
 }
 
 static bool set_flags(struct source *source, const struct source_run *o)
@@ -75,7 +74,8 @@ static bool set_flags(struct source *source, const struct source_run *o)
 	/* With traffic each event of a thread needs its thread id and process anyway. */
 	source->one_process = o->one_process && o->sessions && !o->traffic;
 	source->keeps_tids = source->one_process && o->offsets.has_task &&
-			     !o->pid_namespace.inode && !o->event && !o->kernel_points;
+			     !o->pid_namespace.inode &&
+			     source_mode_can(o->mode, MODE_CALLS);
 	facts.registers = source->registers;
 	facts.one_process = source->one_process;
 	facts.keeps_tids = source->keeps_tids;
@@ -97,10 +97,10 @@ struct error *source_build(const struct source_run *run, const struct meanings *
 		return error_no_memory();
 
 	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");
-	if (run->kernel_points)
-		source_append_ranges(&text, run);
+	if (run->mode->append_before)
+		run->mode->append_before(&text, run);
 	source_append_fragments(&text, run);
-	if (!run->cookies && !run->kernel_points) {
+	if (!run->cookies) {
 		for (size_t i = 0; i < source->sites.len; i++) {
 			uint64_t site = source->sites.data[i];
 			/* With mappings the free family has return probes (plan.h). */
@@ -115,9 +115,8 @@ struct error *source_build(const struct source_run *run, const struct meanings *
 				       name, is_free ? "free" : "call", site);
 		}
 	}
-	if (run->kernel_points)
-		vec_foreach (point, &run->kernel_points->list)
-			source_append_point(&text, point);
+	if (run->mode->append_after)
+		run->mode->append_after(&text, run);
 	source->text = strbuf_steal(&text);
 	if (!source->text)
 		return error_no_memory();

@@ -17,8 +17,7 @@
 /* The ring of events for blocks whose stack has no number yet: 130,000 events. */
 #define LATE_RING_BYTES (4u << 20)
 
-static bool __attribute__((format(printf, 2, 3)))
-add_flag(struct source_flags *flags, const char *format, ...)
+bool source_flags_add(struct source_flags *flags, const char *format, ...)
 {
 	va_list ap;
 	char *flag;
@@ -49,73 +48,26 @@ static unsigned linux_version_code(void)
 static bool add_scope_flags(struct source_flags *flags, const struct source_facts *facts)
 {
 	const struct source_run *o = facts->run;
-	bool ok =
-		add_flag(flags, "-DPROCESS_SLOTS=%" PRIu32, facts->sizes->process_slots);
+	bool ok = source_flags_add(flags, "-DPROCESS_SLOTS=%" PRIu32,
+				   facts->sizes->process_slots);
 
 	if (o->pid_namespace.inode)
-		ok &= add_flag(flags, "-DPIDNS_DEVICE=%" PRIu64 "ull",
-			       o->pid_namespace.device) &&
-		      add_flag(flags, "-DPIDNS_INODE=%" PRIu64 "ull",
-			       o->pid_namespace.inode);
+		ok &= source_flags_add(flags, "-DPIDNS_DEVICE=%" PRIu64 "ull",
+				       o->pid_namespace.device) &&
+		      source_flags_add(flags, "-DPIDNS_INODE=%" PRIu64 "ull",
+				       o->pid_namespace.inode);
 	if (o->scope == SCOPE_ALL)
-		ok &= add_flag(flags, "-DALL_PROCESSES");
+		ok &= source_flags_add(flags, "-DALL_PROCESSES");
 	if (o->scope == SCOPE_FORKS)
-		ok &= add_flag(flags, "-DFOLLOW_FORKS");
+		ok &= source_flags_add(flags, "-DFOLLOW_FORKS");
 	if (o->offsets.has_task)
-		ok &= add_flag(flags, "-DOFFSET_TASK_PID=%u", o->offsets.task_pid) &&
-		      add_flag(flags, "-DOFFSET_TASK_TGID=%u", o->offsets.task_tgid);
+		ok &= source_flags_add(flags, "-DOFFSET_TASK_PID=%u",
+				       o->offsets.task_pid) &&
+		      source_flags_add(flags, "-DOFFSET_TASK_TGID=%u",
+				       o->offsets.task_tgid);
 	if (o->offsets.has_parent)
-		ok &= add_flag(flags, "-DOFFSET_TASK_REAL_PARENT=%u",
-			       o->offsets.task_real_parent);
-	return ok;
-}
-
-/* Most kernel frames in a stack of `depth` frames. */
-#define KERNEL_FRAMES_MAX 31
-
-/* How the probe treats an event of each kind: where the stack begins, and whether the
- * program has the user-space registers. */
-static bool add_event_flags(struct source_flags *flags, const struct source_facts *facts)
-{
-	const struct source_run *o = facts->run;
-	enum event_kind kind = o->event->kind;
-	bool is_exact = kind != EVENT_URETPROBE;
-	unsigned kernel_frames = o->stack_depth / 2;
-	bool ok = add_flag(flags, "-DEVENTS");
-
-	if (kernel_frames > KERNEL_FRAMES_MAX)
-		kernel_frames = KERNEL_FRAMES_MAX;
-	if (event_is_in_file(kind))
-		ok &= add_flag(flags, "-DEVENT_HAS_USER_REGISTERS");
-	if (is_exact)
-		ok &= add_flag(flags, "-DWALK_EXACT=1");
-	/* Unwind information is also right at the first instruction; frame pointers are
-	 * not. */
-	if (kind == EVENT_UPROBE && !o->event->offset && !o->rules)
-		ok &= add_flag(flags, "-DWALK_FIRST=1");
-	if (o->config->kernel_stacks && kernel_frames)
-		ok &= add_flag(flags, "-DKERNEL_FRAMES=%u", kernel_frames) &&
-		      add_flag(flags, "-DWALK_DEPTH=%u", o->stack_depth - kernel_frames);
-	return ok;
-}
-
-/* Records identify pages by number, arguments by struct page. */
-static bool is_by_number(const struct kernel_points *points)
-{
-	vec_foreach (point, &points->list)
-		if (point->kind == KERNEL_PAGES)
-			return !point->is_raw;
-	return false;
-}
-
-static bool add_kernel_flags(struct source_flags *flags, const struct source_facts *facts)
-{
-	const struct source_run *o = facts->run;
-	bool ok = add_flag(flags, "-DKERNEL") && add_flag(flags, "-DKERNEL_BY_NUMBER=%d",
-							  is_by_number(o->kernel_points));
-
-	if (o->kernel->pid)
-		ok &= add_flag(flags, "-DKERNEL_OF_ONE");
+		ok &= source_flags_add(flags, "-DOFFSET_TASK_REAL_PARENT=%u",
+				       o->offsets.task_real_parent);
 	return ok;
 }
 
@@ -126,15 +78,18 @@ static bool add_lack_flags(struct source_flags *flags, const struct source_facts
 	bool ok = true;
 
 	if (o->no_atomics)
-		ok &= add_flag(flags, "-DNO_ATOMICS") &&
-		      add_flag(flags, "-DJOURNAL_RING_PAGES=%ld",
-			       (long)ABI_JOURNAL_RING_BYTES / sysconf(_SC_PAGESIZE));
+		ok &= source_flags_add(flags, "-DNO_ATOMICS") &&
+		      source_flags_add(flags, "-DJOURNAL_RING_PAGES=%ld",
+				       (long)ABI_JOURNAL_RING_BYTES /
+					       sysconf(_SC_PAGESIZE));
 	if (o->no_task_btf)
-		ok &= add_flag(flags, "-DNO_TASK_BTF");
+		ok &= source_flags_add(flags, "-DNO_TASK_BTF");
 	/* bpf_task_pt_regs() came with the same release as cookies. */
 	if (!o->cookies && o->offsets.has_stack)
-		ok &= add_flag(flags, "-DOFFSET_TASK_STACK=%u", o->offsets.task_stack) &&
-		      add_flag(flags, "-DKERNEL_STACK_BYTES=%u", o->offsets.stack_bytes);
+		ok &= source_flags_add(flags, "-DOFFSET_TASK_STACK=%u",
+				       o->offsets.task_stack) &&
+		      source_flags_add(flags, "-DKERNEL_STACK_BYTES=%u",
+				       o->offsets.stack_bytes);
 	return ok;
 }
 
@@ -145,17 +100,17 @@ static bool add_program_flags(struct source_flags *flags,
 	bool ok = true;
 
 	if (o->programs & 1u << SOURCE_ON_SESSION)
-		ok &= add_flag(flags, "-DWITH_ON_SESSION");
+		ok &= source_flags_add(flags, "-DWITH_ON_SESSION");
 	if (o->programs & 1u << SOURCE_ON_RETURN)
-		ok &= add_flag(flags, "-DWITH_ON_RETURN");
+		ok &= source_flags_add(flags, "-DWITH_ON_RETURN");
 	if (o->programs & 1u << SOURCE_ON_RESULT)
-		ok &= add_flag(flags, "-DWITH_ON_RESULT");
+		ok &= source_flags_add(flags, "-DWITH_ON_RESULT");
 	if (o->cookies && o->programs & 1u << SOURCE_ON_CALL)
-		ok &= add_flag(flags, facts->one_process ? "-DWITH_ON_CALL_HERE"
-							 : "-DWITH_ON_CALL");
+		ok &= source_flags_add(flags, facts->one_process ? "-DWITH_ON_CALL_HERE"
+								 : "-DWITH_ON_CALL");
 	if (o->cookies && o->programs & 1u << SOURCE_ON_FREE)
-		ok &= add_flag(flags, facts->one_process ? "-DWITH_ON_FREE_HERE"
-							 : "-DWITH_ON_FREE");
+		ok &= source_flags_add(flags, facts->one_process ? "-DWITH_ON_FREE_HERE"
+								 : "-DWITH_ON_FREE");
 	return ok;
 }
 
@@ -166,20 +121,21 @@ static bool add_compiler_flags(struct source_flags *flags,
 	/* libbcc only warns about helpers it does not know, and then the load fails. It
 	 * requests debug info, which nothing here needs and which takes a quarter of the
 	 * time. */
-	bool ok = add_flag(flags, "-Werror=implicit-function-declaration") &&
-		  add_flag(flags, "-g0");
+	bool ok = source_flags_add(flags, "-Werror=implicit-function-declaration") &&
+		  source_flags_add(flags, "-g0");
 
 	/* libbcc optimizes (BPFModule::run_pass_manager() of src/cc/bpf_module.cc) what
 	 * clang has optimized before, so leave out clang's passes. Type-based alias
 	 * information would be passed through without a use. */
 	if (!facts->run->thorough)
-		ok &= add_flag(flags, "-Xclang") &&
-		      add_flag(flags, "-disable-llvm-passes") &&
-		      add_flag(flags, "-fno-strict-aliasing");
-	ok &= add_flag(flags, "-DMEMTRACE_LINUX_VERSION_CODE=%u", linux_version_code());
-	ok &= add_flag(flags, "-DMEMTRACE_PAGE_SIZE=%ld", sysconf(_SC_PAGESIZE));
+		ok &= source_flags_add(flags, "-Xclang") &&
+		      source_flags_add(flags, "-disable-llvm-passes") &&
+		      source_flags_add(flags, "-fno-strict-aliasing");
+	ok &= source_flags_add(flags, "-DMEMTRACE_LINUX_VERSION_CODE=%u",
+			       linux_version_code());
+	ok &= source_flags_add(flags, "-DMEMTRACE_PAGE_SIZE=%ld", sysconf(_SC_PAGESIZE));
 #if defined(__x86_64__)
-	ok &= add_flag(flags, "-D__TARGET_ARCH_x86");
+	ok &= source_flags_add(flags, "-D__TARGET_ARCH_x86");
 #endif
 	return ok;
 }
@@ -188,14 +144,15 @@ static bool add_size_flags(struct source_flags *flags, const struct source_facts
 {
 	const struct source_sizes *z = facts->sizes;
 
-	return add_flag(flags, "-DSTACK_DEPTH=%u", facts->run->stack_depth) &&
-	       add_flag(flags, "-DCPU_SLOTS=%" PRIu32, z->cpu_slots) &&
-	       add_flag(flags, "-DLIVE_BUCKETS=%" PRIu32, z->live_buckets) &&
-	       add_flag(flags, "-DLIVE_SPILL=%" PRIu32, z->live_spill) &&
-	       add_flag(flags, "-DPENDING_SPILL=%" PRIu32, z->pending_spill) &&
-	       add_flag(flags, "-DSTACK_BUCKETS=%" PRIu32, z->stack_buckets) &&
-	       add_flag(flags, "-DMAX_STACKS=%" PRIu32, z->max_stacks) &&
-	       add_flag(flags, "-DSTACK_PCS_BLOCKS=%" PRIu32, z->stack_pcs_blocks);
+	return source_flags_add(flags, "-DSTACK_DEPTH=%u", facts->run->stack_depth) &&
+	       source_flags_add(flags, "-DCPU_SLOTS=%" PRIu32, z->cpu_slots) &&
+	       source_flags_add(flags, "-DLIVE_BUCKETS=%" PRIu32, z->live_buckets) &&
+	       source_flags_add(flags, "-DLIVE_SPILL=%" PRIu32, z->live_spill) &&
+	       source_flags_add(flags, "-DPENDING_SPILL=%" PRIu32, z->pending_spill) &&
+	       source_flags_add(flags, "-DSTACK_BUCKETS=%" PRIu32, z->stack_buckets) &&
+	       source_flags_add(flags, "-DMAX_STACKS=%" PRIu32, z->max_stacks) &&
+	       source_flags_add(flags, "-DSTACK_PCS_BLOCKS=%" PRIu32,
+				z->stack_pcs_blocks);
 }
 
 /* Which blocks count, and what of them. */
@@ -205,67 +162,69 @@ static bool add_block_flags(struct source_flags *flags, const struct source_fact
 	bool ok = true;
 
 	if (o->with_time)
-		ok &= add_flag(flags, "-DWITH_TIME");
+		ok &= source_flags_add(flags, "-DWITH_TIME");
 	if (o->with_time && o->ticks.is_jiffies)
-		ok &= add_flag(flags, "-DTICK_JIFFIES");
+		ok &= source_flags_add(flags, "-DTICK_JIFFIES");
 	/* Unwinding begins at the probe itself, not where a call returned to. */
-	if (o->told)
-		ok &= add_flag(flags, "-DWALK_EXACT=1");
+	if (o->mode->is_exact && o->mode->is_exact(o))
+		ok &= source_flags_add(flags, "-DWALK_EXACT=1");
 	if (o->mappings)
-		ok &= add_flag(flags, "-DMAPPINGS");
+		ok &= source_flags_add(flags, "-DMAPPINGS");
 	if (o->checks)
-		ok &= add_flag(flags, "-DCHECKS");
+		ok &= source_flags_add(flags, "-DCHECKS");
 	if (o->config->min_size_bytes)
-		ok &= add_flag(flags, "-DMIN_SIZE=%" PRIu64 "ull",
-			       o->config->min_size_bytes);
+		ok &= source_flags_add(flags, "-DMIN_SIZE=%" PRIu64 "ull",
+				       o->config->min_size_bytes);
 	if (o->config->max_size_bytes != UINT64_MAX)
-		ok &= add_flag(flags, "-DMAX_SIZE=%" PRIu64 "ull",
-			       o->config->max_size_bytes);
+		ok &= source_flags_add(flags, "-DMAX_SIZE=%" PRIu64 "ull",
+				       o->config->max_size_bytes);
 	if (o->config->sample_every > 1)
-		ok &= add_flag(flags, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
-			       ((UINT64_C(1) << 32) + o->config->sample_every / 2) /
-				       o->config->sample_every);
+		ok &= source_flags_add(
+			flags, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
+			((UINT64_C(1) << 32) + o->config->sample_every / 2) /
+				o->config->sample_every);
 	if (o->config->sample_bytes)
-		ok &= add_flag(flags, "-DSAMPLE_BYTES");
+		ok &= source_flags_add(flags, "-DSAMPLE_BYTES");
 	return ok;
 }
 
 static bool add_traffic_flags(struct source_flags *flags,
 			      const struct source_facts *facts)
 {
-	return add_flag(flags, "-DWITH_TRAFFIC") &&
-	       add_flag(flags, "-DTHREAD_SLOTS=%" PRIu32, facts->sizes->thread_slots) &&
-	       add_flag(flags, "-DTEMPORARY_EVENTS=%u",
-			facts->run->config->temporary_threshold + 1) &&
-	       add_flag(flags, "-DLATE_RING_PAGES=%ld",
-			(long)LATE_RING_BYTES / sysconf(_SC_PAGESIZE)) &&
-	       (!facts->run->peak || add_flag(flags, "-DWITH_PEAK"));
+	return source_flags_add(flags, "-DWITH_TRAFFIC") &&
+	       source_flags_add(flags, "-DTHREAD_SLOTS=%" PRIu32,
+				facts->sizes->thread_slots) &&
+	       source_flags_add(flags, "-DTEMPORARY_EVENTS=%u",
+				facts->run->config->temporary_threshold + 1) &&
+	       source_flags_add(flags, "-DLATE_RING_PAGES=%ld",
+				(long)LATE_RING_BYTES / sysconf(_SC_PAGESIZE)) &&
+	       (!facts->run->peak || source_flags_add(flags, "-DWITH_PEAK"));
 }
 
 static bool add_rule_flags(struct source_flags *flags, const struct source_facts *facts)
 {
 	const struct source_run *o = facts->run;
 	const struct source_sizes *z = facts->sizes;
-	bool ok = add_flag(flags, "-DUNWIND_RULES") &&
-		  add_flag(flags, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets) &&
-		  add_flag(flags, "-DMISS_RING_PAGES=%ld",
-			   (long)MISS_RING_BYTES / sysconf(_SC_PAGESIZE));
+	bool ok = source_flags_add(flags, "-DUNWIND_RULES") &&
+		  source_flags_add(flags, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets) &&
+		  source_flags_add(flags, "-DMISS_RING_PAGES=%ld",
+				   (long)MISS_RING_BYTES / sysconf(_SC_PAGESIZE));
 
-	/* With --growth the program for mappings has not enough BPF stack for the
-	 * tables. */
-	if (o->may_goto && !(o->event && o->mappings))
-		ok &= add_flag(flags, "-DUNWIND_TABLES") &&
-		      add_flag(flags, "-DUNWIND_PAGES=%" PRIu32, z->unwind_pages) &&
-		      add_flag(flags, "-DLAYOUTS=%" PRIu32, z->layouts);
+	if (o->may_goto && !o->mode->lacks_stack)
+		ok &= source_flags_add(flags, "-DUNWIND_TABLES") &&
+		      source_flags_add(flags, "-DUNWIND_PAGES=%" PRIu32,
+				       z->unwind_pages) &&
+		      source_flags_add(flags, "-DLAYOUTS=%" PRIu32, z->layouts);
 	if (o->config->unwind == UNWIND_CHOICE_RULES)
-		ok &= add_flag(flags, "-DNO_FRAME_POINTERS");
+		ok &= source_flags_add(flags, "-DNO_FRAME_POINTERS");
 	if (o->offsets.has_code_pages)
-		ok &= add_flag(flags, "-DOFFSET_MM_CODE_PAGES=%u",
-			       o->offsets.mm_code_pages);
+		ok &= source_flags_add(flags, "-DOFFSET_MM_CODE_PAGES=%u",
+				       o->offsets.mm_code_pages);
 	if (o->offsets.has_stack_ends)
-		ok &= add_flag(flags, "-DOFFSET_MM_START_STACK=%u",
-			       o->offsets.mm_start_stack) &&
-		      add_flag(flags, "-DOFFSET_TASK_FSBASE=%u", o->offsets.task_fsbase);
+		ok &= source_flags_add(flags, "-DOFFSET_MM_START_STACK=%u",
+				       o->offsets.mm_start_stack) &&
+		      source_flags_add(flags, "-DOFFSET_TASK_FSBASE=%u",
+				       o->offsets.task_fsbase);
 	return ok;
 }
 
@@ -277,21 +236,23 @@ static bool add_offset_flags(struct source_flags *flags, const struct source_fac
 
 	if ((o->rules && o->offsets.has_code_pages) || o->offsets.has_trampoline ||
 	    o->offsets.has_parent)
-		ok &= add_flag(flags, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
+		ok &= source_flags_add(flags, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
 	if (o->offsets.has_instances)
-		ok &= add_flag(flags, "-DOFFSET_TASK_UTASK=%u", o->offsets.task_utask) &&
-		      add_flag(flags, "-DOFFSET_UTASK_INSTANCES=%u",
-			       o->offsets.utask_instances) &&
-		      add_flag(flags, "-DOFFSET_INSTANCE_STACK=%u",
-			       o->offsets.instance_stack) &&
-		      add_flag(flags, "-DOFFSET_INSTANCE_RETURN=%u",
-			       o->offsets.instance_return) &&
-		      add_flag(flags, "-DOFFSET_INSTANCE_NEXT=%u",
-			       o->offsets.instance_next);
+		ok &= source_flags_add(flags, "-DOFFSET_TASK_UTASK=%u",
+				       o->offsets.task_utask) &&
+		      source_flags_add(flags, "-DOFFSET_UTASK_INSTANCES=%u",
+				       o->offsets.utask_instances) &&
+		      source_flags_add(flags, "-DOFFSET_INSTANCE_STACK=%u",
+				       o->offsets.instance_stack) &&
+		      source_flags_add(flags, "-DOFFSET_INSTANCE_RETURN=%u",
+				       o->offsets.instance_return) &&
+		      source_flags_add(flags, "-DOFFSET_INSTANCE_NEXT=%u",
+				       o->offsets.instance_next);
 	if (o->offsets.has_trampoline)
-		ok &= add_flag(flags, "-DOFFSET_MM_XOL_AREA=%u",
-			       o->offsets.mm_xol_area) &&
-		      add_flag(flags, "-DOFFSET_XOL_VADDR=%u", o->offsets.xol_vaddr);
+		ok &= source_flags_add(flags, "-DOFFSET_MM_XOL_AREA=%u",
+				       o->offsets.mm_xol_area) &&
+		      source_flags_add(flags, "-DOFFSET_XOL_VADDR=%u",
+				       o->offsets.xol_vaddr);
 	return ok;
 }
 
@@ -300,25 +261,23 @@ static bool add_flags(struct source_flags *flags, const struct source_facts *fac
 	const struct source_run *o = facts->run;
 	bool ok = add_compiler_flags(flags, facts) && add_scope_flags(flags, facts) &&
 		  add_size_flags(flags, facts) && add_block_flags(flags, facts) &&
-		  add_flag(flags, "-DARG_REGISTERS=%#xu", facts->registers);
+		  source_flags_add(flags, "-DARG_REGISTERS=%#xu", facts->registers);
 
-	if (o->event)
-		ok &= add_event_flags(flags, facts);
-	if (o->kernel_points)
-		ok &= add_kernel_flags(flags, facts);
+	if (o->mode->add_flags)
+		ok &= o->mode->add_flags(flags, o);
 	if (o->cookies)
-		ok &= add_flag(flags, "-DHAVE_COOKIE");
+		ok &= source_flags_add(flags, "-DHAVE_COOKIE");
 	if (facts->one_process)
-		ok &= add_flag(flags, "-DONE_PROCESS");
+		ok &= source_flags_add(flags, "-DONE_PROCESS");
 	if (facts->keeps_tids)
-		ok &= add_flag(flags, "-DKEEPS_TIDS");
+		ok &= source_flags_add(flags, "-DKEEPS_TIDS");
 	ok &= add_program_flags(flags, facts) && add_lack_flags(flags, facts);
 	if (o->may_goto)
-		ok &= add_flag(flags, "-DHAVE_MAY_GOTO");
+		ok &= source_flags_add(flags, "-DHAVE_MAY_GOTO");
 	if (o->maps_are_there)
-		ok &= add_flag(flags, "-DMAPS_ARE_THERE");
+		ok &= source_flags_add(flags, "-DMAPS_ARE_THERE");
 	if (o->sessions)
-		ok &= add_flag(flags, "-DHAVE_SESSION");
+		ok &= source_flags_add(flags, "-DHAVE_SESSION");
 	if (o->traffic)
 		ok &= add_traffic_flags(flags, facts);
 	if (o->rules)

@@ -29,6 +29,11 @@ struct source_facts {
  * after a failure. */
 bool source_flags_init(struct source_flags *ret, const struct source_facts *facts)
 	__attribute__((warn_unused_result));
+
+/* Add a flag, printf-style. False: memory is out, or there are SOURCE_FLAGS_MAX. */
+bool source_flags_add(struct source_flags *flags, const char *format, ...)
+	__attribute__((format(printf, 2, 3), warn_unused_result));
+
 void source_flags_deinit(struct source_flags *flags);
 
 #endif

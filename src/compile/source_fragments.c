@@ -5,18 +5,7 @@
 
 #include "compile/embedded.h"
 
-/* What a run counts, one bit each. */
-enum run_kind {
-	RUN_HEAP = 1 << 0,   /* calls of allocation functions */
-	RUN_USDT = 1 << 1,   /* blocks that USDT probes report */
-	RUN_EVENT = 1 << 2,  /* --event and --growth */
-	RUN_KERNEL = 1 << 3, /* the kernel's own allocations */
-	RUN_ALL = RUN_HEAP | RUN_USDT | RUN_EVENT | RUN_KERNEL,
-	RUN_BLOCKS = RUN_HEAP | RUN_USDT | RUN_KERNEL, /* with a table of live blocks */
-	RUN_CALLS = RUN_HEAP | RUN_USDT, /* of functions, entry and result apart */
-};
-
-/* What a fragment needs in addition, one bit each. */
+/* What a fragment needs besides abilities of the mode, one bit each. */
 enum run_need {
 	NEEDS_ATOMICS = 1 << 0,    /* compare-and-exchange in BPF */
 	NEEDS_NO_ATOMICS = 1 << 1, /* their absence */
@@ -24,61 +13,48 @@ enum run_need {
 	NEEDS_RULES = 1 << 3,
 };
 
-/* Ordered: each fragment builds on earlier ones. A program contains those whose kinds
- * include the run's and whose needs are met. */
+#define ALL_MODES 0
+
+/* Ordered: each fragment builds on earlier ones. A run contains those whose needs are
+ * met, and after them those of its mode (source_mode.fragments). */
 static const struct fragment {
 	const char *name;
-	unsigned kinds; /* set of enum run_kind */
+	unsigned able;  /* set of enum mode_ability */
 	unsigned needs; /* set of enum run_need */
 } fragments[] = {
-	{"abi_sites.h", RUN_ALL, 0},
-	{"abi.h", RUN_ALL, 0},
-	{"abi_walk.h", RUN_ALL, 0},
-	{"peak_record.h", RUN_ALL, 0},
-	{"traffic_record.h", RUN_ALL, 0},
-	{"unwind_step.h", RUN_ALL, 0},
-	{"instructions.c", RUN_ALL, 0},
-	{"maps.c", RUN_ALL, 0},
-	{"loop.c", RUN_ALL, 0},
-	{"claim.c", RUN_ALL, 0},
-	{"regs.c", RUN_ALL, 0},
-	{"process.c", RUN_ALL, 0},
-	{"sites.c", RUN_CALLS, 0},
-	{"check.c", RUN_CALLS, 0},
-	{"traffic.c", RUN_ALL, 0},
-	{"live.c", RUN_BLOCKS, NEEDS_ATOMICS},
-	{"live_hash.c", RUN_BLOCKS, NEEDS_NO_ATOMICS},
-	{"unwind/window.c", RUN_ALL, 0},
-	{"unwind/repeat.c", RUN_ALL, 0},
-	{"unwind/deep.c", RUN_ALL, 0},
-	{"unwind/unwind_table.c", RUN_ALL, 0},
-	{"unwind/unwind.c", RUN_ALL, 0},
-	{"unwind/moves.c", RUN_ALL, NEEDS_RULES},
-	{"unwind/miss.c", RUN_ALL, NEEDS_RULES},
-	{"stack_record.c", RUN_ALL, 0},
-	{"stack_table.c", RUN_ALL, NEEDS_ATOMICS},
-	{"stack_hash.c", RUN_ALL, NEEDS_NO_ATOMICS},
-	{"stack.c", RUN_ALL, 0},
-	{"pending.c", RUN_CALLS, 0},
-	{"sample.c", RUN_BLOCKS, 0},
-	{"account.c", RUN_CALLS, 0},
-	{"mappings.c", RUN_ALL, NEEDS_MAPPINGS},
-	{"hooks.c", RUN_HEAP, 0},
-	{"result.c", RUN_HEAP, 0},
-	{"usdt.c", RUN_USDT, 0},
-	{"event.c", RUN_EVENT, 0},
-	{"growth.c", RUN_EVENT, NEEDS_MAPPINGS},
-	{"kernel.c", RUN_KERNEL, 0},
+	{"abi_sites.h", ALL_MODES, 0},
+	{"abi.h", ALL_MODES, 0},
+	{"abi_walk.h", ALL_MODES, 0},
+	{"peak_record.h", ALL_MODES, 0},
+	{"traffic_record.h", ALL_MODES, 0},
+	{"unwind_step.h", ALL_MODES, 0},
+	{"instructions.c", ALL_MODES, 0},
+	{"maps.c", ALL_MODES, 0},
+	{"loop.c", ALL_MODES, 0},
+	{"claim.c", ALL_MODES, 0},
+	{"regs.c", ALL_MODES, 0},
+	{"process.c", ALL_MODES, 0},
+	{"sites.c", MODE_CALLS, 0},
+	{"check.c", MODE_CALLS, 0},
+	{"traffic.c", ALL_MODES, 0},
+	{"live.c", MODE_BLOCKS, NEEDS_ATOMICS},
+	{"live_hash.c", MODE_BLOCKS, NEEDS_NO_ATOMICS},
+	{"unwind/window.c", ALL_MODES, 0},
+	{"unwind/repeat.c", ALL_MODES, 0},
+	{"unwind/deep.c", ALL_MODES, 0},
+	{"unwind/unwind_table.c", ALL_MODES, 0},
+	{"unwind/unwind.c", ALL_MODES, 0},
+	{"unwind/moves.c", ALL_MODES, NEEDS_RULES},
+	{"unwind/miss.c", ALL_MODES, NEEDS_RULES},
+	{"stack_record.c", ALL_MODES, 0},
+	{"stack_table.c", ALL_MODES, NEEDS_ATOMICS},
+	{"stack_hash.c", ALL_MODES, NEEDS_NO_ATOMICS},
+	{"stack.c", ALL_MODES, 0},
+	{"pending.c", MODE_CALLS, 0},
+	{"sample.c", MODE_BLOCKS, 0},
+	{"account.c", MODE_CALLS, 0},
+	{"mappings.c", ALL_MODES, NEEDS_MAPPINGS},
 };
-
-static unsigned kind_of(const struct source_run *o)
-{
-	if (o->kernel_points)
-		return RUN_KERNEL;
-	if (o->event)
-		return RUN_EVENT;
-	return o->told ? RUN_USDT : RUN_HEAP;
-}
 
 static unsigned met_by(const struct source_run *o)
 {
@@ -95,16 +71,22 @@ static const char *text_of(const char *name)
 	return f->text;
 }
 
+static void append(struct strbuf *text, const char *name)
+{
+	/* #line makes diagnostics name the fragment. */
+	strbuf_appendf(text, "#line 1 \"probes/%s\"\n%s\n", name, text_of(name));
+}
+
 void source_append_fragments(struct strbuf *text, const struct source_run *run)
 {
-	unsigned kind = kind_of(run), met = met_by(run);
+	unsigned met = met_by(run);
 
 	for (size_t i = 0; i < sizeof(fragments) / sizeof(*fragments); i++) {
 		const struct fragment *f = &fragments[i];
 
-		/* #line makes diagnostics name the fragment. */
-		if ((f->kinds & kind) && !(f->needs & ~met))
-			strbuf_appendf(text, "#line 1 \"probes/%s\"\n%s\n", f->name,
-				       text_of(f->name));
+		if (source_mode_can(run->mode, f->able) && !(f->needs & ~met))
+			append(text, f->name);
 	}
+	for (size_t i = 0; run->mode->fragments[i]; i++)
+		append(text, run->mode->fragments[i]);
 }

@@ -10,6 +10,7 @@
 #include "bpf/code_load.h"
 #include "bpf/kernel_offsets.h"
 #include "bpf/ticks.h"
+#include "compile/source_mode.h"
 #include "compile/trace_config.h"
 #include "kernel_heap/kernel_trace.h"
 #include "plan/event.h"
@@ -44,21 +45,19 @@ enum source_program {
 
 struct source_run {
 	const struct trace_config *config;
+	const struct source_mode *mode;
 
 	/* --- the processes --- */
 	enum trace_scope scope;
 	bool one_process; /* with SCOPE_PROCESSES: only one process will be traced */
 	struct pid_namespace pid_namespace;
 
-	/* --- what is counted --- */
-	/* Count stacks at this event instead of tracing allocations; NULL: trace. */
+	/* --- what modes count; each reads its own --- */
 	const struct event_spec *event;
-	/* Trace the kernel's own allocations at these points; NULL: do not. */
+	const struct kernel_trace *kernel;
 	const struct kernel_points *kernel_points;
-	const struct kernel_trace *kernel; /* with kernel_points */
-	bool told;                         /* blocks only by USDT probes, no calls */
 
-	/* --- of the configuration, what this kernel and what is counted allow --- */
+	/* --- of the configuration, what this kernel and the mode allow --- */
 	bool mappings;
 	bool with_time; /* keep the allocation time of each block */
 	bool traffic;

@@ -42,7 +42,16 @@ enum headers_mode {
 	HEADERS_DIR
 };
 
+enum trace_mode_id {
+#define MODE(id, name) TRACE_MODE_##id,
+#include "compile/mode_rows.h"
+#undef MODE
+	TRACE_MODE_COUNT,
+};
+
 struct trace_config {
+	enum trace_mode_id mode; /* its struct: trace/trace_mode.h */
+
 	/* --- blocks --- */
 	uint64_t sample_every;                   /* 1: all */
 	uint64_t sample_bytes;                   /* 0: do not sample by bytes */

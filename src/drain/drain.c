@@ -70,7 +70,7 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 
 static void start_over(struct drain *d)
 {
-	d->snap->blocks[BLOCK_HEAP].len = 0;
+	d->snap->blocks[d->maps->class].len = 0;
 	d->keys.len = 0;
 	hashmap_deinit(&d->others);
 }
@@ -96,7 +96,7 @@ static struct error *read_blocks(struct drain *d, bool *settled)
 static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver,
 			  uint64_t stacks_used)
 {
-	struct snapshot_block *blocks = d->snap->blocks[BLOCK_HEAP].data;
+	struct snapshot_block *blocks = d->snap->blocks[d->maps->class].data;
 	size_t kept = 0, by_walk = 0;
 
 	for (size_t i = 0; i < d->keys.len; i++) {
@@ -113,7 +113,7 @@ static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver
 			blocks[i].stack = SNAPSHOT_NO_STACK;
 		blocks[kept++] = blocks[i];
 	}
-	d->snap->blocks[BLOCK_HEAP].len = kept;
+	d->snap->blocks[d->maps->class].len = kept;
 	return by_walk;
 }
 
@@ -292,7 +292,7 @@ struct error *drain_counters(const struct drain_maps *maps,
 				      count_dead_owner, &dead);
 	if (err)
 		return err;
-	snap->totals[BLOCK_HEAP] = (struct snapshot_totals){
+	snap->totals[maps->class] = (struct snapshot_totals){
 		.allocations = sum.value[ABI_ALLOCATIONS],
 		.allocated_bytes = sum.value[ABI_ALLOCATED_BYTES],
 		.frees = sum.value[ABI_FREES],

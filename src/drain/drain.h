@@ -26,7 +26,8 @@ struct abi_control;
 struct drain_maps {
 	int control, processes, counters, live, live_spill, journal, pending,
 		pending_spill, stacks, stack_pcs;
-	struct fence *fence; /* borrowed */
+	struct fence *fence;    /* borrowed */
+	enum block_class class; /* of the blocks in `live` */
 };
 
 /* For each slot of `processes`, the index of its process in the snapshot.
@@ -47,7 +48,7 @@ struct drain_resolver {
 };
 
 /*
- * Add the heap blocks, stacks and frames to `snap`. Times are converted by `ticks`. The
+ * Add the blocks, stacks and frames to `snap`. Times are converted by `ticks`. The
  * caller has set snap->time_ns and snap->attached_ns. `control` is the mapped control
  * record. If the journal overflows, the tables are read again. If it overflows each time,
  * *settled is false and the snapshot is inconsistent: blocks that moved during the
@@ -75,8 +76,9 @@ struct error *drain_stacks(const struct drain_maps *maps,
 			   const struct drain_slots *slots, uint32_t used,
 			   struct snapshot *snap) __attribute__((warn_unused_result));
 
-/* Add the counters. Calls whose thread died before they returned are counted as
- * abandoned, unless their whole process has exited. */
+/* Add the counters, to the totals of maps->class and to the losses. Calls whose thread
+ * died before they returned are counted as abandoned, unless their whole process has
+ * exited. */
 struct error *drain_counters(const struct drain_maps *maps,
 			     const struct source_sizes *sizes,
 			     const struct drain_slots *slots, struct snapshot *snap)

@@ -53,14 +53,14 @@ size_t drain_find(const struct drain *d, uint64_t key)
 bool drain_append(struct drain *d, uint64_t key, const struct abi_block *block)
 {
 	return vec_push(&d->keys, key) &&
-	       vec_push(&d->snap->blocks[BLOCK_HEAP], block_from(d, key, block));
+	       vec_push(&d->snap->blocks[d->maps->class], block_from(d, key, block));
 }
 
 void drain_replace(struct drain *d, size_t index, uint64_t key,
 		   const struct abi_block *block)
 {
 	d->keys.data[index] = key;
-	d->snap->blocks[BLOCK_HEAP].data[index] = block_from(d, key, block);
+	d->snap->blocks[d->maps->class].data[index] = block_from(d, key, block);
 }
 
 bool drain_add(struct drain *d, uint64_t key, const struct abi_block *block)

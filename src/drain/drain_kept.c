@@ -34,9 +34,9 @@ static bool read_sum(const struct drain *d, uint64_t *ret)
 static bool copy_out(const struct drain_kept *kept, struct drain *d)
 {
 	d->keys.len = 0;
-	d->snap->blocks[BLOCK_HEAP].len = 0;
+	d->snap->blocks[d->maps->class].len = 0;
 	if (!vec_reserve(&d->keys, kept->keys.len) ||
-	    !vec_reserve(&d->snap->blocks[BLOCK_HEAP], kept->blocks.len))
+	    !vec_reserve(&d->snap->blocks[d->maps->class], kept->blocks.len))
 		return false;
 	for (size_t i = 0; i < kept->keys.len; i++) {
 		struct snapshot_block block = kept->blocks.data[i];
@@ -45,7 +45,7 @@ static bool copy_out(const struct drain_kept *kept, struct drain *d)
 		block.process = slot < d->sizes->process_slots ? d->slots->process[slot]
 							       : SNAPSHOT_NO_PROCESS;
 		if (!vec_push(&d->keys, kept->keys.data[i]) ||
-		    !vec_push(&d->snap->blocks[BLOCK_HEAP], block))
+		    !vec_push(&d->snap->blocks[d->maps->class], block))
 			return false;
 	}
 	return true;
@@ -84,10 +84,10 @@ void drain_kept_end(struct drain_kept *kept, const struct drain *d, bool settled
 	kept->is_confirmed = count <= KEPT_MAX && vec_reserve(&kept->keys, count) &&
 			     vec_reserve(&kept->blocks, count);
 	for (size_t i = 0; kept->is_confirmed && i < count; i++)
-		kept->is_confirmed =
-			!d->keys.data[i] ||
-			(vec_push(&kept->keys, d->keys.data[i]) &&
-			 vec_push(&kept->blocks, d->snap->blocks[BLOCK_HEAP].data[i]));
+		kept->is_confirmed = !d->keys.data[i] ||
+				     (vec_push(&kept->keys, d->keys.data[i]) &&
+				      vec_push(&kept->blocks,
+					       d->snap->blocks[d->maps->class].data[i]));
 }
 
 void drain_kept_drop(struct drain_kept *kept)

@@ -58,8 +58,8 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 	struct drain *d = arg;
 	uint32_t total = d->sizes->live_buckets;
 
-	if (!vec_reserve(&d->snap->blocks[BLOCK_HEAP],
-			 d->snap->blocks[BLOCK_HEAP].len + count) ||
+	if (!vec_reserve(&d->snap->blocks[d->maps->class],
+			 d->snap->blocks[d->maps->class].len + count) ||
 	    !vec_reserve(&d->keys, d->keys.len + count))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "compile/source_mode.h"
 #include "options/options.h"
 
 /* The rows of the table, in the order of the help text; the options of a group are
@@ -35,6 +36,7 @@ enum option_group {
 /* How the value is parsed. The row has the limits (`min`, `max`) and the field. */
 enum option_kind {
 	KIND_FLAG,     /* bool: true if given */
+	KIND_MODE,     /* no field: selects a trace mode */
 	KIND_REPEATED, /* unsigned: how many times it was given */
 	KIND_ACTION,   /* enum option_action: `min` is the action; ends parsing */
 	KIND_HELP, /* enum help_topic: the index in `choices` of the value, which may be
@@ -81,6 +83,9 @@ struct option_row {
 	enum option_group group;
 	enum option_kind kind;
 	unsigned offline;           /* enum option_offline */
+	unsigned needs;             /* what it needs of the mode: enum mode_ability */
+	enum trace_mode_id selects; /* TRACE_MODE_HEAP: no mode */
+	bool reshapes;              /* asks for what a brief report does not show */
 	size_t offset, size;        /* the field in struct options, bytes */
 	uint64_t min, max;          /* limits of numbers, both inclusive */
 	uint64_t unit_ns;           /* of durations: the unit of a plain number, ns */

@@ -183,6 +183,8 @@ static void set_flag(struct parse *p, const struct option_row *row)
 		p->given.options->action = (enum option_action)row->min;
 		/* What stands beside --prime-cache is checked. */
 		p->done = row->min != ACTION_PRIME_CACHE;
+	} else if (row->kind == KIND_MODE) {
+		/* choose_mode() finds it in `given`. */
 	} else if (row->kind == KIND_REPEATED) {
 		++*(unsigned *)((char *)p->given.options + row->offset);
 	} else {

@@ -61,8 +61,7 @@ struct option_list {
 struct options {
 	enum option_action action;
 	/* How to trace. `traffic` and `peak` are also set if --view, --sort, --flame-of
-	 * or
-	 * --save needs them. */
+	 * or --save needs them. */
 	struct trace_config trace;
 	enum help_topic help_topic; /* --help; default HELP_SHORT */
 	int pids[OPTIONS_MAX_PIDS]; /* --pid, without duplicates; pid_count entries */
@@ -93,8 +92,6 @@ struct options {
 				    a file name; borrowed from argv */
 	enum color_choice color; /* --color */
 	bool show_allocs;        /* not with trace.combined_only */
-	bool otel_memory;        /* --otel-memory; never set with mappings,
-				    function, symbols_prefix or event */
 	const char *format;      /* --format: a renderer's name, default "text" */
 	bool brief_on_terminal;  /* "brief" instead if the reports go to a
 				    terminal */
@@ -129,10 +126,7 @@ struct options {
 	const char *function;       /* --function, or NULL; borrowed from argv */
 	const char *event;          /* --event, which event_spec_parse() accepts, or NULL;
 				       borrowed from argv */
-	bool growth;                /* --growth; `event` is then page faults */
-	bool kernel;                /* --kernel; then pid_count is at most 1 */
-	bool with_kernel;           /* --with-kernel; then exactly one process, and
-				       `kernel` is not set */
+	bool with_kernel;           /* --with-kernel; then exactly one process */
 	const char *diff_old;       /* --diff: the older snapshot file; set only with
 				       ACTION_DIFF; borrowed from argv */
 	const char *diff_new;       /* --diff: the newer snapshot file, likewise */

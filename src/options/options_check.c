@@ -8,10 +8,12 @@
 #include "plan/event.h"
 #include "options/option_errors.h"
 #include "render/views/views.h"
+#include "trace/trace_mode.h"
 #include "frames/filter.h"
 #include "util/cleanup.h"
 #include "util/glob.h"
 #include "util/path.h"
+#include "util/strbuf.h"
 #include "util/units.h"
 
 /* --interval of --live. */
@@ -71,54 +73,33 @@ static struct error *check_files(const struct options_given *given)
 	return NULL;
 }
 
-/* Reject options that make no sense when events are counted. */
-static struct error *check_event(const struct options_given *given)
+static const struct trace_mode *mode_of(const struct options_given *given)
 {
-	static const enum option_id others[] = {
-		OPTION_LIB,
-		OPTION_SYMBOLS_PREFIX,
-		OPTION_FUNCTION,
-		OPTION_MAPPINGS,
-		OPTION_OLDER,
-		OPTION_MIN_SIZE,
-		OPTION_MAX_SIZE,
-		OPTION_SAMPLE_EVERY,
-		OPTION_SAMPLE_BYTES,
-		OPTION_SHOW_ALLOCS,
-		OPTION_COMBINED_ONLY,
-		OPTION_TRAFFIC,
-		OPTION_PEAK,
-		OPTION_FLAME_OF,
-		OPTION_VIEW,
-		OPTION_HTML,
-		OPTION_TEMPORARY_THRESHOLD,
-		OPTION_SAVE,
-		OPTION_REPLAY,
-		OPTION_DIFF,
-		OPTION_OTEL_MEMORY,
-		OPTION_NO_RETURN_PROBES,
-	};
-	const bool growth = given->options->growth;
-	const enum option_id id = growth ? OPTION_GROWTH : OPTION_EVENT;
-	struct event_spec spec;
-	struct error *err = event_spec_parse(given->options->event, &spec);
+	return trace_mode_of(&given->options->trace);
+}
 
-	if (err)
-		return err;
-	event_spec_deinit(&spec);
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (given->values[others[i]])
-			return option_error_clash(
-				others[i], id,
-				growth ? "counts page faults, not allocations"
-				       : "counts an event, not allocations");
-	if (report_sort_needs(given->options->sort) ||
-	    given->options->sort == REPORT_SORT_AGE)
-		return option_error_clash_value(
-			OPTION_SORT, given->values[OPTION_SORT], id,
-			"measures nothing but size, count and growth");
-	given->options->older_ns = 0;
-	given->options->trace.traffic = given->options->trace.peak = false;
+static bool can(const struct options_given *given, unsigned abilities)
+{
+	return trace_mode_can(&given->options->trace, abilities);
+}
+
+/* The option that selects the mode. OPTION_ID_COUNT: none, the mode is the default. */
+static enum option_id mode_option(const struct options_given *given)
+{
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
+		if (option_rows[i].selects && given->values[i] &&
+		    option_rows[i].selects == given->options->trace.mode)
+			return (enum option_id)i;
+	return OPTION_ID_COUNT;
+}
+
+/* Of several modes the last one of mode_rows.h; check_modes() rejects the others. */
+static struct error *choose_mode(const struct options_given *given)
+{
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
+		if (given->values[i] &&
+		    option_rows[i].selects > given->options->trace.mode)
+			given->options->trace.mode = option_rows[i].selects;
 	return NULL;
 }
 
@@ -160,10 +141,8 @@ static struct error *check_group_by(const struct options_given *given)
 		return option_error_clash_value(OPTION_VIEW, options->view,
 						OPTION_GROUP_BY,
 						"is for --view functions");
-	if (options->event || options->growth)
-		return option_error_clash_value(OPTION_GROUP_BY, name,
-						options->growth ? OPTION_GROWTH
-								: OPTION_EVENT,
+	if (!can(given, MODE_BLOCKS))
+		return option_error_clash_value(OPTION_GROUP_BY, name, mode_option(given),
 						"lists stacks only");
 	options->view = "functions";
 	return NULL;
@@ -216,9 +195,8 @@ static struct error *check_view(const struct options_given *given)
 		options->trace.peak = true;
 	if (options->trace.peak || options->flame_of == REPORT_FLAME_TRAFFIC)
 		options->trace.traffic = true;
-	/* The names of threads, also of those that have exited, come with it. The
-	 * kernel's blocks have none. */
-	if (options->group_by == REPORT_GROUP_THREAD && !options->kernel)
+	/* The names of threads, also of those that have exited, come with it. */
+	if (options->group_by == REPORT_GROUP_THREAD && can(given, MODE_TRAFFIC))
 		options->trace.traffic = true;
 	if (options->trace.combined_only && options->sort == REPORT_SORT_AGE)
 		return option_error_clash_value(OPTION_SORT, "age", OPTION_COMBINED_ONLY,
@@ -276,38 +254,47 @@ static struct error *check_offline(const struct options_given *given)
 }
 
 /* Are probes set in all processes? */
-static bool is_wide(const struct options *options)
+static bool is_wide(const struct options_given *given)
 {
-	return !options->pid_count && !options->command && !options->kernel &&
-	       !options->dry_run &&
-	       (options->library || options->event || options->growth);
+	const struct options *options = given->options;
+
+	return !options->pid_count && !options->command && !options->dry_run &&
+	       can(given, MODE_PROCESSES) && (options->library || can(given, MODE_HITS));
 }
 
 /* The C library is in every process, an allocator of its own in few. */
-static bool touches_all(const struct options *options)
+static bool touches_all(const struct options_given *given)
 {
 	static const char *const names[] = {"libc.so*", "libc-2.*", "libc.musl*",
 					    "ld-musl*"};
 
-	if (options->event || options->growth)
+	if (can(given, MODE_HITS))
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (glob_match(names[i], path_base_name(options->library)))
+		if (glob_match(names[i], path_base_name(given->options->library)))
 			return true;
 	return false;
 }
 
-static struct error *check_all(const struct options *options)
+static struct error *check_all(const struct options_given *given)
 {
+	const struct options *options = given->options;
+
 	if (options->pid_count || options->command)
 		return option_error("--all does not work with a process or a command: it "
 				    "traces every process");
-	if (!is_wide(options))
+	if (!is_wide(given))
 		return option_error("--all needs --growth, --event or --lib FILE");
 	if (options->follow_forks)
 		return option_error("--follow-forks does not work with --all, which "
 				    "traces every process anyway");
 	return NULL;
+}
+
+/* The name of the option that makes a run trace all processes. */
+static const char *wide_option(const struct options_given *given)
+{
+	return option_rows[can(given, MODE_HITS) ? mode_option(given) : OPTION_LIB].name;
 }
 
 /* Check the options that choose what to trace. */
@@ -321,7 +308,7 @@ static struct error *check_target(const struct options_given *given)
 		return option_error("--program does not work with --pid: one starts a "
 				    "process, the other names one that runs already");
 	if (!options->pid_count && !options->command && !options->library &&
-	    !options->event && !options->growth && !options->kernel)
+	    can(given, MODE_CALLS))
 		return option_error(
 			"which process? Try memtrace -p PID (pidof NAME "
 			"finds it) or memtrace -- COMMAND; --help shows more");
@@ -330,19 +317,17 @@ static struct error *check_target(const struct options_given *given)
 				    "names a process that runs already, the other starts "
 				    "one");
 	if (options->all)
-		return check_all(options);
-	if (is_wide(options) && touches_all(options))
-		return option_error("%s traces every process of the machine: add --all "
-				    "if that is meant, or -p PID",
-				    options->growth  ? "--growth without a process"
-				    : options->event ? "--event without a process"
-						     : "--lib of the C library");
+		return check_all(given);
+	if (is_wide(given) && touches_all(given))
+		return option_error("--%s %s traces every process of the machine: add "
+				    "--all if that is meant, or -p PID",
+				    wide_option(given),
+				    can(given, MODE_HITS) ? "without a process"
+							  : "of the C library");
 	if (options->follow_forks && !options->pid_count && !options->command)
-		return option_error("--follow-forks needs --pid or a command; %s alone "
+		return option_error("--follow-forks needs --pid or a command; --%s alone "
 				    "traces every process anyway",
-				    options->growth  ? "--growth"
-				    : options->event ? "--event"
-						     : "--lib");
+				    wide_option(given));
 	return NULL;
 }
 
@@ -356,7 +341,7 @@ static struct error *check_blocks(const struct options_given *given)
 					  "samples regardless of the size");
 	/* A snapshot should contain everything that a replay may ask for. */
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
-	    !options->event && !options->growth && !options->kernel) {
+	    can(given, MODE_TRAFFIC)) {
 		options->trace.traffic = true;
 		options->trace.peak |= !options->trace.sample_bytes;
 	}
@@ -364,38 +349,59 @@ static struct error *check_blocks(const struct options_given *given)
 	return NULL;
 }
 
-static struct error *check_events(const struct options_given *given)
+/* The mode can do nothing of what the option needs: name the modes that can. */
+static struct error *needs_mode(const struct option_row *row)
 {
-	struct options *options = given->options;
+	_cleanup_(strbuf_deinit) struct strbuf modes = {0};
 
-	if (options->growth && options->event)
-		return option_error_clash(OPTION_EVENT, OPTION_GROWTH,
-					  "counts an event of its own, page faults");
-	if (options->growth)
-		options->event = "software:page-faults:1";
-	if (options->trace.kernel_stacks && !options->event)
-		return option_error("--kernel-stacks needs --event SPEC or --growth");
-	return options->event ? check_event(given) : NULL;
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		const struct option_row *mode = &option_rows[i];
+
+		if (!mode->selects ||
+		    !source_mode_can(&trace_modes[mode->selects]->source, row->needs))
+			continue;
+		strbuf_appendf(&modes, "%s--%s%s%s", modes.len ? " or " : "", mode->name,
+			       mode->argument ? " " : "",
+			       mode->argument ? mode->argument : "");
+	}
+	return option_error("--%s needs %s", row->name, strbuf_text(&modes));
 }
 
-/* Reject `others` together with option `id`; `why` says what `id` does. */
-static struct error *check_without(const struct options_given *given, enum option_id id,
-				   const enum option_id others[], size_t count,
-				   const char *why)
+/* Reject options that need more than `able` (enum mode_ability). `by` is the option that
+ * has no more, and `does` what it does. */
+static struct error *check_needs(const struct options_given *given, unsigned able,
+				 enum option_id by, const char *does)
 {
-	for (size_t i = 0; i < count; i++)
-		if (given->values[others[i]])
-			return option_error_clash(others[i], id, why);
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		if (!given->values[i] || !(option_rows[i].needs & ~able))
+			continue;
+		return by == OPTION_ID_COUNT
+			       ? needs_mode(&option_rows[i])
+			       : option_error_clash((enum option_id)i, by, does);
+	}
 	return NULL;
 }
+
+/* Reject a second mode, and options that the mode cannot honour. */
+static struct error *check_mode(const struct options_given *given)
+{
+	const struct trace_mode *mode = mode_of(given);
+	enum option_id by = mode_option(given);
+
+	if (given->options->action != ACTION_TRACE)
+		return NULL;
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
+		if (given->values[i] && option_rows[i].selects && i != by)
+			return option_error_clash((enum option_id)i, by, mode->does);
+	return check_needs(given, mode->source.able, by, mode->does);
+}
+
+/* What a run with --with-kernel cannot do, although its mode can. */
+#define WITH_KERNEL_LACKS (MODE_FORKS | MODE_SAMPLE_BYTES)
 
 /* --with-kernel: a process and the kernel. */
 static struct error *check_with_kernel(const struct options_given *given)
 {
-	static const enum option_id others[] = {
-		OPTION_KERNEL,       OPTION_EVENT,        OPTION_GROWTH,
-		OPTION_FOLLOW_FORKS, OPTION_SAMPLE_BYTES,
-	};
 	const struct options *options = given->options;
 
 	if (!options->with_kernel)
@@ -404,69 +410,40 @@ static struct error *check_with_kernel(const struct options_given *given)
 		return option_error("--with-kernel needs one process or a command, for "
 				    "which it traces the kernel's allocations; got %zu",
 				    options->pid_count);
-	return check_without(given, OPTION_WITH_KERNEL, others,
-			     sizeof(others) / sizeof(*others),
-			     "traces the heap of one process and the kernel");
+	return check_needs(given, mode_of(given)->source.able & ~WITH_KERNEL_LACKS,
+			   OPTION_WITH_KERNEL,
+			   "traces the heap of one process and the kernel");
 }
 
-/* --kernel: only the kernel. */
-static struct error *check_kernel(const struct options_given *given)
+/* Reject values that the mode cannot honour. */
+static struct error *check_mode_values(const struct options_given *given)
 {
-	static const enum option_id others[] = {
-		OPTION_LIB,
-		OPTION_ALL,
-		OPTION_SYMBOLS_PREFIX,
-		OPTION_FUNCTION,
-		OPTION_MAPPINGS,
-		OPTION_EVENT,
-		OPTION_GROWTH,
-		OPTION_FOLLOW_FORKS,
-		OPTION_SAMPLE_BYTES,
-		OPTION_TRAFFIC,
-		OPTION_PEAK,
-		OPTION_FLAME_OF,
-		OPTION_UNWIND,
-		OPTION_MAX_THREADS,
-		OPTION_TEMPORARY_THRESHOLD,
-		OPTION_OTEL_MEMORY,
-		OPTION_NO_RETURN_PROBES,
-		OPTION_MAX_PROCESSES,
-		OPTION_UNWIND_CPU,
-		OPTION_UNWIND_MEMORY,
-	};
 	struct options *options = given->options;
-	enum option_id by = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;
+	enum option_id by = mode_option(given);
+	enum option_id from = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;
+	struct event_spec spec;
 	struct error *err;
 
-	if (!options->kernel)
-		return check_with_kernel(given);
-	err = check_without(given, OPTION_KERNEL, others,
-			    sizeof(others) / sizeof(*others),
-			    "traces what the kernel allocates and nothing else");
-	if (err)
-		return err;
-	if (options->with_kernel)
-		return check_with_kernel(given);
-	if (options->pid_count > 1)
-		return option_error("--kernel works with one process at most; got %zu",
-				    options->pid_count);
-	if (options->trace.traffic)
-		return option_error_clash_value(by, given->values[by], OPTION_KERNEL,
+	if (options->event) {
+		err = event_spec_parse(options->event, &spec);
+		if (err)
+			return err;
+		event_spec_deinit(&spec);
+	}
+	if (!can(given, MODE_PROCESSES) && options->pid_count > 1)
+		return option_error("--%s works with one process at most; got %zu",
+				    option_rows[by].name, options->pid_count);
+	if (!can(given, MODE_BLOCKS) &&
+	    (report_sort_needs(options->sort) || options->sort == REPORT_SORT_AGE))
+		return option_error_clash_value(
+			OPTION_SORT, given->values[OPTION_SORT], by,
+			"measures nothing but size, count and growth");
+	if (!can(given, MODE_BLOCKS))
+		options->older_ns = 0;
+	if (!can(given, MODE_TRAFFIC) && options->trace.traffic)
+		return option_error_clash_value(from, given->values[from], by,
 						"measures no traffic of call paths");
 	return NULL;
-}
-
-/* --otel-memory: reject options about allocation functions, which are then not traced. */
-static struct error *check_otel(const struct options_given *given)
-{
-	static const enum option_id others[] = {OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
-						OPTION_MAPPINGS, OPTION_NO_RETURN_PROBES};
-
-	if (!given->options->otel_memory)
-		return NULL;
-	return check_without(given, OPTION_OTEL_MEMORY, others,
-			     sizeof(others) / sizeof(*others),
-			     "traces no allocation functions");
 }
 
 static struct error *check_sizes(const struct options_given *given)
@@ -480,7 +457,6 @@ static struct error *check_sizes(const struct options_given *given)
 
 static struct error *check_live(const struct options_given *given)
 {
-	static const enum option_id others[] = {OPTION_DRY_RUN};
 	struct options *options = given->options;
 
 	options->live_interval_ns =
@@ -489,8 +465,9 @@ static struct error *check_live(const struct options_given *given)
 		return NULL;
 	if (options->action == ACTION_TRACE)
 		return option_error("--live needs --replay FILE");
-	return check_without(given, OPTION_LIVE, others, sizeof(others) / sizeof(*others),
-			     "shows a screen");
+	return options->dry_run
+		       ? option_error_clash(OPTION_DRY_RUN, OPTION_LIVE, "shows a screen")
+		       : NULL;
 }
 
 static struct error *check_combined(const struct options_given *given)
@@ -526,29 +503,29 @@ static bool wants_files(const struct options_given *given)
 	return false;
 }
 
-/* The brief report has one view and one order, of live memory. */
+/* The option, if any, that asks for what a brief report does not show: it has one view
+ * and one order, of live memory of processes. */
+static enum option_id not_brief(const struct options_given *given)
+{
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
+		if (given->values[i] && option_rows[i].reshapes)
+			return (enum option_id)i;
+	return can(given, MODE_CALLS) ? OPTION_ID_COUNT : mode_option(given);
+}
+
 static struct error *check_format(const struct options_given *given)
 {
-	static const enum option_id others[] = {
-		OPTION_VIEW,        OPTION_SORT,        OPTION_GROUP_BY,
-		OPTION_SHOW_ALLOCS, OPTION_EVENT,       OPTION_GROWTH,
-		OPTION_KERNEL,      OPTION_WITH_KERNEL, OPTION_DIFF,
-	};
 	struct options *options = given->options;
-	bool is_brief = !strcmp(options->format, "brief");
+	enum option_id other = not_brief(given);
 
 	options->any_height = given->values[OPTION_TOP];
 	options->final_only_on_terminal = wants_files(given);
-	options->brief_on_terminal = !given->values[OPTION_FORMAT];
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		if (!given->values[others[i]])
-			continue;
-		options->brief_on_terminal = false;
-		if (is_brief)
-			return option_error("--format brief does not show what --%s asks "
-					    "for; use --format text or json",
-					    option_rows[others[i]].name);
-	}
+	options->brief_on_terminal =
+		!given->values[OPTION_FORMAT] && other == OPTION_ID_COUNT;
+	if (!strcmp(options->format, "brief") && other != OPTION_ID_COUNT)
+		return option_error("--format brief does not show what --%s asks "
+				    "for; use --format text or json",
+				    option_rows[other].name);
 	return NULL;
 }
 
@@ -556,9 +533,10 @@ struct error *options_check(const struct options_given *given)
 {
 	/* In this order: later checks rely on earlier ones. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
-		check_offline,  check_view,   check_target, check_blocks,
-		check_kernel,   check_events, check_otel,   check_sizes,
-		check_combined, check_files,  check_format, check_live,
+		check_offline, choose_mode,    check_view,        check_target,
+		check_blocks,  check_mode,     check_mode_values, check_with_kernel,
+		check_sizes,   check_combined, check_files,       check_format,
+		check_live,
 	};
 	struct error *err = check_prime(given);
 

@@ -47,6 +47,7 @@ OPTION(UNWIND,
 	"unwind", .argument = "HOW",
 	.kind = KIND_CHOICE, FIELD(trace.unwind), .choices = choice_unwinds,
 	.expected = "'auto', 'rules' or 'fp'",
+	.needs = MODE_PROCESSES,
 	.help = "walk stacks by rules, which are made of unwind information "
 		"(.eh_frame) as call sites come up; by frame pointers (fp), which end "
 		"in code that was built without them; or auto (the default): by "
@@ -55,6 +56,7 @@ OPTION(UNWIND,
 OPTION(NO_RETURN_PROBES,
 	"no-return-probes", .kind = KIND_FLAG,
 	FIELD(no_return_probes),
+	.needs = MODE_FUNCTIONS,
 	.help = "use no return probes, which change the target's stack, for the few "
 		"functions that still have one (see --dry-run): their return "
 		"instruction is probed instead, at ten times the cost; needs Linux "

@@ -10,6 +10,7 @@ OPTION(OLDER,
 	.min = 0, .max = TIME_MAX_NS, .unit_ns = UNITS_NS_PER_MS,
 	.expected = "a time from 0 to 8760h (a plain number is milliseconds), "
 		    "such as 500, 2s or 1m",
+	.needs = MODE_BLOCKS,
 	.help = "leave out blocks younger than TIME; a plain number is "
 		"milliseconds (default 500)")
 
@@ -17,12 +18,14 @@ OPTION(MIN_SIZE,
 	"min-size", 'z', "min-alloc-size", .argument = "SIZE",
 	.kind = KIND_SIZE, FIELD(trace.min_size_bytes), .max = UINT64_MAX,
 	.expected = "a size in bytes, such as 4096, 4K or 1.5M",
+	.needs = MODE_BLOCKS,
 	.help = "trace only blocks of at least SIZE bytes (K, M, G allowed)")
 
 OPTION(MAX_SIZE,
 	"max-size", 'Z', "max-alloc-size", .argument = "SIZE",
 	.kind = KIND_SIZE, FIELD(trace.max_size_bytes), .max = UINT64_MAX,
 	.expected = "a size in bytes, such as 4096, 4K or 1.5M",
+	.needs = MODE_BLOCKS,
 	.help = "trace only blocks of at most SIZE bytes (K, M, G allowed)")
 
 OPTION(SKIP_SIZE,
@@ -65,6 +68,7 @@ OPTION(SAMPLE_EVERY,
 	"sample-every", 's', "sample-rate", .argument = "N",
 	.kind = KIND_INTEGER, FIELD(trace.sample_every), .min = 1, .max = UINT32_MAX,
 	.expected = "a whole number from 1 (every allocation) to 4294967295",
+	.needs = MODE_BLOCKS,
 	.help = "trace one allocation in N; reports are then estimates (default 1)")
 
 OPTION(SAMPLE_BYTES,
@@ -72,6 +76,7 @@ OPTION(SAMPLE_BYTES,
 	.kind = KIND_SIZE, FIELD(trace.sample_bytes),
 	.min = 2, .max = UINT64_C(1) << 30,
 	.expected = "a size from 2 to 1G, such as 512K",
+	.needs = MODE_SAMPLE_BYTES,
 	.help = "trace one allocation in SIZE allocated bytes on average, large ones "
 		"more likely; reports are then estimates")
 

@@ -8,6 +8,7 @@ OPTION(MAX_ALLOCATIONS,
 	.kind = KIND_QUANTITY, FIELD(trace.max_allocations),
 	.min = 1024, .max = UINT64_C(1) << 30,
 	.expected = "a number from 1024 to 1G (1073741824), such as 4M",
+	.needs = MODE_BLOCKS,
 	.help = "make room for N live blocks; those beyond are counted, not listed "
 		"(default 1M = 1048576)")
 
@@ -24,6 +25,7 @@ OPTION(MAX_THREADS,
 	.kind = KIND_QUANTITY, FIELD(trace.max_threads),
 	.min = 64, .max = UINT64_C(1) << 20,
 	.expected = "a number from 64 to 1M (1048576), such as 64K",
+	.needs = MODE_TRAFFIC,
 	.help = "with --traffic, tell at most N threads apart, those that have exited "
 		"too (default 16K = 16384)")
 
@@ -32,6 +34,7 @@ OPTION(MAX_PROCESSES,
 	.kind = KIND_QUANTITY, FIELD(trace.max_processes),
 	.min = 64, .max = UINT64_C(1) << 15,
 	.expected = "a number from 64 to 32K (32768), such as 4K",
+	.needs = MODE_PROCESSES,
 	.help = "with --follow-forks, and with --lib alone, make room for N processes "
 		"at once; up to N/4 that have exited are kept for the next report "
 		"(default 16K = 16384)")
@@ -48,6 +51,7 @@ OPTION(UNWIND_CPU,
 	"unwind-cpu", .argument = "PERCENT",
 	.kind = KIND_INTEGER, FIELD(trace.unwind_cpu_percent), .min = 1, .max = 100,
 	.expected = "a whole number from 1 to 100",
+	.needs = MODE_PROCESSES,
 	.help = "let the search for unwind rules of new call sites take PERCENT of one "
 		"processor, averaged over 20 s (default 25); stacks of call sites "
 		"beyond are cut short and counted")
@@ -57,6 +61,7 @@ OPTION(UNWIND_MEMORY,
 	.kind = KIND_SIZE, FIELD(trace.unwind_memory_bytes),
 	.min = 1 << 20, .max = UINT64_C(1) << 30,
 	.expected = "a size from 1M to 1G",
+	.needs = MODE_PROCESSES,
 	.help = "let the unwind rules of whole files take at most SIZE of kernel "
 		"memory, which is taken as it is needed (default 32M); the files "
 		"that are used least go first")

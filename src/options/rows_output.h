@@ -45,6 +45,7 @@ OPTION(FLAME_OF,
 	"flame-of", .argument = "WHAT", .offline = OFFLINE_REPLAY,
 	.kind = KIND_CHOICE, FIELD(flame_of), .choices = choice_flame_ofs,
 	.expected = "'live', 'peak', 'traffic' or 'count'",
+	.needs = MODE_TRAFFIC,
 	.help = "what is drawn by --flame, --flamegraph and --html: live (bytes, the "
 		"default), peak (bytes when the heap was largest), traffic (bytes allocated) "
 		"or count (live blocks)")
@@ -83,6 +84,7 @@ OPTION(SAVE,
 	.offline = OFFLINE_REPLAY, .kind = KIND_PATTERN,
 	FIELD(files[OUTPUT_SAVE]),
 	.expected = PATTERN,
+	.needs = MODE_BLOCKS,
 	.help = "write a snapshot to FILE, with the names of all frames, from "
 		"which --replay makes every other report and file later")
 
@@ -90,6 +92,7 @@ OPTION(HTML,
 	"html", .argument = "FILE", .offline = OFFLINE_REPLAY,
 	.kind = KIND_PATTERN, FIELD(files[OUTPUT_HTML]),
 	.expected = PATTERN,
+	.needs = MODE_BLOCKS,
 	.help = "write a summary to FILE, a page for a browser: totals, the course of "
 		"the run, call paths, flame graph, sizes, ages")
 

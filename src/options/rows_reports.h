@@ -45,6 +45,8 @@ OPTION(VIEW,
 	.expected = "'leaks', 'growth', 'traffic', 'peak', 'allocations', "
 		    "'threads', 'histogram', 'lifetimes', 'processes', "
 		    "'functions' or 'tree'",
+	.needs = MODE_BLOCKS,
+	.reshapes = true,
 	.help = "what text reports and --csv show: leaks (the default), growth, "
 		"traffic, peak, allocations (largest single ones), threads, histogram "
 		"(of sizes), lifetimes, processes, functions (what each holds itself and "
@@ -55,6 +57,7 @@ OPTION(SORT,
 	.kind = KIND_CHOICE, FIELD(sort), .choices = choice_sorts,
 	.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak', "
 		    "'at-peak', 'temporary' or 'cumulative'",
+	.reshapes = true,
 	.help = "rank stacks by size (bytes, the default of most views), count "
 		"(blocks), traffic (bytes allocated), growth (since the last report), "
 		"age (of the oldest block), peak (most bytes at once), at-peak (bytes "
@@ -67,6 +70,7 @@ OPTION(GROUP_BY,
 	.choices = choice_groups,
 	.expected = "'stack', 'process', 'function', 'caller', 'module', 'library', "
 		    "'source', 'line', 'allocator' or 'thread'",
+	.reshapes = true,
 	.help = "with several processes: stack (the default) makes one row of the same "
 		"stack in all of them, process lists the rows of each together. Instead of "
 		"stacks: a table by function (as --view functions), caller (the innermost "
@@ -77,11 +81,14 @@ OPTION(GROUP_BY,
 OPTION(SHOW_ALLOCS,
 	"show-allocs", 'a', .offline = OFFLINE_REPLAY,
 	.kind = KIND_FLAG, FIELD(show_allocs),
+	.needs = MODE_BLOCKS,
+	.reshapes = true,
 	.help = "list each block behind a stack: address, size, age and thread")
 
 OPTION(COMBINED_ONLY,
 	"combined-only", .offline = OFFLINE_ALL,
 	.kind = KIND_FLAG, FIELD(trace.combined_only),
+	.needs = MODE_BLOCKS,
 	.help = "totals per stack over blocks of every age, without ages")
 
 #undef GROUP

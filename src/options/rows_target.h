@@ -15,6 +15,7 @@ OPTION(PID,
 OPTION(FOLLOW_FORKS,
 	"follow-forks", .kind = KIND_FLAG,
 	FIELD(follow_forks),
+	.needs = MODE_FORKS,
 	.help = "trace the children of the process too, from their fork on, but "
 		"not those that run already")
 
@@ -30,12 +31,14 @@ OPTION(LIB,
 	"lib", 'L', "obj", 'O', .argument = "FILE",
 	.kind = KIND_PATH, FIELD(library), .offer = OFFER_FILES,
 	.expected = "the file that holds the allocator",
+	.needs = MODE_CALLS,
 	.help = "look for the allocator in this file only (default: in every file that "
 		"the process has mapped); without a process: trace every process "
 		"that maps it")
 
 OPTION(ALL,
 	"all", .kind = KIND_FLAG, FIELD(all),
+	.needs = MODE_PROCESSES,
 	.help = "trace every process of the machine, with --growth, --event or "
 		"--lib of the C library; --lib of another file alone traces "
 		"every process that maps it")
@@ -45,6 +48,7 @@ OPTION(SYMBOLS_PREFIX,
 	.kind = KIND_PATH, FIELD(symbols_prefix),
 	.expected = "what the names of the allocator's functions begin with, such "
 		    "as my_ for my_malloc",
+	.needs = MODE_FUNCTIONS,
 	.help = "trace PREFIXmalloc, PREFIXfree and so on (default: the names of "
 		"libc, jemalloc, tcmalloc and mimalloc)")
 
@@ -52,15 +56,17 @@ OPTION(FUNCTION,
 	"function", .argument = "NAME",
 	.kind = KIND_PATH, FIELD(function),
 	.expected = "the name of a function that allocates, such as calloc or _Znwm",
+	.needs = MODE_FUNCTIONS,
 	.help = "trace only blocks that this function allocates (default: all)")
 
 OPTION(MAPPINGS,
 	"mappings", .kind = KIND_FLAG, FIELD(trace.mappings),
+	.needs = MODE_FUNCTIONS,
 	.help = "trace mmap, munmap and mremap too, with totals of their own")
 
 OPTION(OTEL_MEMORY,
-	"otel-memory", .kind = KIND_FLAG,
-	FIELD(otel_memory),
+	"otel-memory", .kind = KIND_MODE,
+	.selects = TRACE_MODE_USDT,
 	.help = "trace the blocks that the program reports with OpenTelemetry's USDT "
 		"probes otel_memory:alloc and otel_memory:free, and no "
 		"allocation functions")
@@ -76,6 +82,7 @@ OPTION(DIFF,
 	"diff", .argument = "OLD NEW", .kind = KIND_PAIR,
 	.offline = OFFLINE_DIFF, FIELD(diff_old), .offer = OFFER_SNAPSHOTS,
 	.expected = "two files that --save has written, the older one first",
+	.reshapes = true,
 	.help = "trace nothing: show which stacks of two snapshots differ, and by "
 		"how much; stacks are matched by names")
 
@@ -84,6 +91,7 @@ OPTION(EVENT,
 	.kind = KIND_PATH, FIELD(event),
 	.expected = "an event, such as uprobe:libc.so.6:malloc, profile:hz:99, "
 		    "software:page-faults:1 or tracepoint:syscalls:sys_enter_mmap",
+	.selects = TRACE_MODE_EVENT,
 	.help = "count the stacks that come to an event instead of tracing "
 		"allocations: uprobe:PATH:FUNCTION[+OFFSET], "
 		"uretprobe:PATH:FUNCTION, usdt:PATH:PROVIDER:NAME, "
@@ -92,33 +100,40 @@ OPTION(EVENT,
 		"process: in all")
 
 OPTION(GROWTH,
-	"growth", .kind = KIND_FLAG, FIELD(growth),
+	"growth", .kind = KIND_MODE,
+	.selects = TRACE_MODE_GROWTH,
 	.help = "watch growth at little cost, without probes in the allocator: stacks "
 		"of page faults, and of mappings by mmap, mremap and brk")
 
 OPTION(KERNEL_STACKS,
 	"kernel-stacks", .kind = KIND_FLAG,
 	FIELD(trace.kernel_stacks),
+	.needs = MODE_HITS,
 	.help = "with --event or --growth: the kernel's part of the stack too")
 
 OPTION(KERNEL,
-	"kernel", 'k', .kind = KIND_FLAG, FIELD(kernel),
+	"kernel", 'k', .kind = KIND_MODE,
+	.selects = TRACE_MODE_KERNEL,
 	.help = "trace what the kernel itself allocates, instead: slab objects, pages, "
 		"per-CPU memory and vmalloc; with a process only what is made on its "
 		"behalf")
 
 OPTION(WITH_KERNEL,
 	"with-kernel", .kind = KIND_FLAG, FIELD(with_kernel),
+	.needs = MODE_CALLS,
+	.reshapes = true,
 	.help = "trace a process and, in a section of its own, what the kernel "
 		"allocates on its behalf")
 
 OPTION(TRAFFIC,
 	"traffic", .kind = KIND_FLAG, FIELD(trace.traffic),
+	.needs = MODE_TRAFFIC,
 	.help = "count allocations, frees, peak, lifetimes and threads of each call "
 		"path")
 
 OPTION(PEAK,
 	"peak", .kind = KIND_FLAG, FIELD(trace.peak),
+	.needs = MODE_TRAFFIC,
 	.help = "count also what each call path held when the heap of all processes "
 		"together was largest; with --view peak, --flame-of peak and --save anyway")
 
@@ -126,6 +141,7 @@ OPTION(TEMPORARY_THRESHOLD,
 	"temporary-threshold", .argument = "N",
 	.kind = KIND_INTEGER, FIELD(trace.temporary_threshold), .min = 0, .max = 63,
 	.expected = "a whole number from 0 to 63",
+	.needs = MODE_TRAFFIC,
 	.help = "with --traffic, a block is temporary that its thread frees with at "
 		"most N of its own heap events between (default 0: as the very next)")
 

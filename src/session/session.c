@@ -106,7 +106,7 @@ static struct error *trace(struct session *s)
 		session_say_missing(s->plans.data[i]);
 	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)
 		plan_warn_untraced(s->plans.data[i], stderr);
-	for (size_t i = 0; o->otel_memory && !o->quiet && i < s->plans.len; i++)
+	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)
 		plan_warn_untold(s->plans.data[i], stderr);
 	if (!o->quiet) {
 		forked_say(&s->children, stderr);
@@ -228,16 +228,17 @@ static struct error *open_outputs(struct session *s)
 static struct error *start_processes(struct session *s, struct error *err, int *status)
 {
 	const struct options *options = s->options;
+	bool follows = trace_mode_can(&options->trace, MODE_PROCESSES);
 
 	/* A command inherits the original limits, so raise them only after it has
 	 * started. */
 	if (!options->command)
 		file_limit_raise();
-	/* With --kernel no ELF file of a target is read. */
-	if (!err && !options->kernel)
+	/* If no process is followed, no ELF file of a target is read. */
+	if (!err && follows)
 		err = open_helper_start(&(const struct open_helper_options){
 			shed_for_opener, session_say_hung});
-	if (!err && !options->kernel)
+	if (!err && follows)
 		err = elf_reader_create(reading_warn, progress_stopping_ns, &s->progress,
 					&s->elf_reader);
 	if (!err && options->command) {
@@ -280,13 +281,8 @@ struct error *session_run(const struct options *options, int *status)
 	phases_begin(&s.phases, "planning", clock_now_ns());
 	if (!err)
 		err = session_plan(&s);
-	/* The plan has already looked for events in files. */
-	if (!err && options->dry_run && options->event && !event_is_in_file(s.event.kind))
-		err = kernel_events_check(&s.event);
-	if (!err && options->dry_run && options->kernel)
-		err = kernel_dry_run(options);
-	else if (!err && options->dry_run)
-		session_say_plan(&s);
+	if (!err && options->dry_run)
+		err = session_dry_run(&s);
 	if (!err && !options->dry_run)
 		err = trace(&s);
 

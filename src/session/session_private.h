@@ -8,6 +8,7 @@
 #define SESSION_SESSION_PRIVATE_H
 
 #include "compile/compiler_process.h"
+#include "trace/trace_mode.h"
 #include "trace/tracer.h"
 #include "tracees/kernel.h"
 #include "options/options.h"
@@ -43,7 +44,7 @@ struct session {
 		uint64_t queue_ns; /* cpu_queue_ns() when the waiting began */
 	} end;                     /* of --duration */
 	struct compiler_pool compilers;
-	struct event_spec event;    /* of --event; text is NULL without the option */
+	struct event_spec event;    /* with MODE_HITS, else text is NULL */
 	struct kernel_trace kernel; /* of --kernel */
 	struct spawn spawn;         /* the command; unused without one */
 	struct elf_reader *elf_reader;
@@ -74,6 +75,9 @@ struct error *session_plan(struct session *s) __attribute__((warn_unused_result)
 /* Is it certain that the run never has a second process? */
 bool session_traces_one(const struct session *s);
 
+/* What the tracer is to do. Borrows from `s`. */
+struct tracer_setup session_tracer_setup(struct session *s);
+
 /* Compile, load and attach what is planned. */
 struct error *session_start(struct session *s) __attribute__((warn_unused_result));
 
@@ -90,7 +94,7 @@ struct error *session_report(struct session *s, enum report_cause cause)
 /* Which functions of an allocator the file lacks. */
 void session_say_missing(const struct plan *plan);
 /* What --dry-run prints, on standard output. */
-void session_say_plan(struct session *s);
+struct error *session_dry_run(struct session *s) __attribute__((warn_unused_result));
 /* What is traced, and how it ends; with -v also what took how long. */
 void session_say_tracing(const struct session *s);
 /* Programs that keep objects in a heap of their own. */

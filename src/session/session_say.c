@@ -28,7 +28,7 @@ void session_say_missing(const struct plan *plan)
 	}
 }
 
-void session_say_plan(struct session *s)
+static void say_plans(struct session *s)
 {
 	const struct trace_config *config = &s->options->trace;
 	struct kernel_features features;
@@ -58,6 +58,18 @@ void session_say_plan(struct session *s)
 	printf("tables: %s\n", tables_text(config->tables, &features));
 }
 
+struct error *session_dry_run(struct session *s)
+{
+	const struct trace_config *config = &s->options->trace;
+	const struct tracer_setup setup = session_tracer_setup(s);
+	struct error *err =
+		setup.mode->dry_run ? setup.mode->dry_run(&setup, stdout) : NULL;
+
+	if (!err && trace_mode_can(config, MODE_PROCESSES))
+		say_plans(s);
+	return err;
+}
+
 /* Example: "9 functions of libc.so.6, 22 of libjemalloc.so.2". */
 static void describe_objects(const struct plan *plan, struct strbuf *ret)
 {
@@ -83,8 +95,8 @@ void session_say_own_heaps(const struct session *s)
 {
 	const struct options *o = s->options;
 
-	if (s->tracees.scope == SCOPE_ALL || o->growth || o->trace.mappings || o->event ||
-	    o->kernel || o->otel_memory)
+	if (s->tracees.scope == SCOPE_ALL || o->trace.mappings ||
+	    !trace_mode_can(&o->trace, MODE_FUNCTIONS))
 		return;
 	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
 		runtime_say_heap(s->tracees.list.data[i], stderr);
@@ -162,14 +174,15 @@ void session_say_late_end(const struct session *s)
 
 void session_say_tracing(const struct session *s)
 {
+	const struct tracer *kernel = trace_mode_can(&s->options->trace, MODE_PROCESSES)
+					      ? s->kernel_tracer
+					      : s->tracer;
 	bool all = s->tracees.scope == SCOPE_ALL;
 	size_t count = s->tracees.list.len, said = all ? 1 : count;
 
-	if (s->options->kernel || s->options->with_kernel)
-		kernel_say_tracing(&s->tracees,
-				   s->kernel_tracer ? s->kernel_tracer : s->tracer,
-				   &s->kernel);
-	if (s->options->kernel)
+	if (kernel)
+		kernel_say_tracing(&s->tracees, kernel, &s->kernel);
+	if (kernel == s->tracer)
 		said = 0;
 	for (size_t i = 0; i < said && i < SAID_MAX; i++) {
 		_cleanup_(strbuf_deinit) struct strbuf objects = {0};

@@ -17,18 +17,18 @@ static struct error *add_plan(struct session *s, struct plan *plan)
 struct error *session_plan(struct session *s)
 {
 	const struct options *o = s->options;
+	const struct trace_mode *mode = trace_mode_of(&o->trace);
 	size_t count = o->command ? 1 : o->pid_count;
 	struct plan *plan;
 	struct error *err = tracees_init(&s->tracees, o, s->elf_reader, s->fetch_cache,
 					 &s->progress),
 		     *unsafe = NULL;
 
-	if (!err && o->event) {
-		err = event_spec_parse(o->event, &s->event);
+	if (!err && trace_mode_can(&o->trace, MODE_HITS)) {
+		err = event_spec_parse(mode->event ? mode->event : o->event, &s->event);
 		s->tracees.plan_options.event = &s->event;
 	}
-
-	if (!err && o->kernel)
+	if (!err && !mode->attach)
 		return kernel_open(&s->tracees,
 				   o->command ? (int)s->spawn.pid : o->pids[0],
 				   &s->kernel);
@@ -60,6 +60,7 @@ static struct error *create_kernel(struct session *s)
 {
 	const struct tracer_setup setup = {
 		.config = &s->options->trace,
+		.mode = &trace_mode_kernel,
 		.scope = SCOPE_PROCESSES,
 		.kernel = &s->kernel,
 		.progress = progress_show,
@@ -80,18 +81,17 @@ bool session_traces_one(const struct session *s)
 	return s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1;
 }
 
-static struct tracer_setup setup_of(struct session *s)
+struct tracer_setup session_tracer_setup(struct session *s)
 {
 	const struct options *o = s->options;
 
 	return (struct tracer_setup){
 		.config = &o->trace,
-		.scope = o->kernel ? SCOPE_PROCESSES : s->tracees.scope,
+		.mode = trace_mode_of(&o->trace),
+		.scope = s->tracees.scope,
 		.one_process = session_traces_one(s),
-		.event = o->event ? &s->event : NULL,
-		.growth = o->growth,
-		.kernel = o->kernel ? &s->kernel : NULL,
-		.told = o->otel_memory,
+		.event = &s->event,
+		.kernel = &s->kernel,
 		.refuse_returns = return_probes_refuse,
 		.refuse_arg = &s->tracees.returns,
 		.others = s->tracees.others,
@@ -105,7 +105,7 @@ static struct tracer_setup setup_of(struct session *s)
 struct error *session_start(struct session *s)
 {
 	const struct options *o = s->options;
-	const struct tracer_setup setup = setup_of(s);
+	const struct tracer_setup setup = session_tracer_setup(s);
 	struct error *err = proc_check_privileges();
 
 	if (err)

@@ -35,53 +35,33 @@ static size_t sites_at_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE) * sizeof(struct abi_site_at);
 }
 
-static size_t told_bytes(void)
-{
-	return ABI_MAX_SITES * sizeof(struct abi_usdt);
-}
-
-static struct error *open_told(struct tracer *t)
-{
-	int fd = compiler_map(t->compiler, "told");
-
-	t->told = fd < 0 ? NULL : mapped_open(fd, told_bytes());
-	return t->told ? NULL
-		       : error_create(ERROR_IO, "cannot map the table of static probes");
-}
-
 static struct error *open_maps(struct tracer *t)
 {
-	enum {
-		ALWAYS = 7,
-		ARRAYS = 8, /* not if tables are hashes */
-		CALLS = 1,  /* calls of a process's allocators */
-		EVENTS = 2,
-		KERNEL = 4,
-	} what = t->run.event ? EVENTS : t->run.kernel ? KERNEL : CALLS;
 	int sites_at;
 	const struct {
 		const char *name;
 		int *fd;
-		int of;
+		unsigned able; /* only modes with these abilities */
+		bool is_array; /* not if tables are hashes */
 	} wanted[] = {
-		{"control", &t->maps.control, ALWAYS},
-		{"processes", &t->maps.processes, ALWAYS},
-		{"claims", &t->claims, ALWAYS},
-		{"counters", &t->maps.counters, ALWAYS},
-		{"sites_at", &sites_at, CALLS},
-		{"live", &t->maps.live, CALLS | KERNEL | ARRAYS},
-		{"live_spill", &t->maps.live_spill, CALLS | KERNEL},
-		{"journal", &t->maps.journal, CALLS | KERNEL},
-		{"pending", &t->maps.pending, CALLS | ARRAYS},
-		{"pending_spill", &t->maps.pending_spill, CALLS},
-		{"stacks", &t->maps.stacks, ALWAYS},
-		{"stack_pcs", &t->maps.stack_pcs, ALWAYS},
-		{"event_counts", &t->event_counts, EVENTS},
+		{"control", &t->maps.control, 0, false},
+		{"processes", &t->maps.processes, 0, false},
+		{"claims", &t->claims, 0, false},
+		{"counters", &t->maps.counters, 0, false},
+		{"sites_at", &sites_at, MODE_CALLS, false},
+		{"live", &t->maps.live, MODE_BLOCKS, true},
+		{"live_spill", &t->maps.live_spill, MODE_BLOCKS, false},
+		{"journal", &t->maps.journal, MODE_BLOCKS, false},
+		{"pending", &t->maps.pending, MODE_CALLS, true},
+		{"pending_spill", &t->maps.pending_spill, MODE_CALLS, false},
+		{"stacks", &t->maps.stacks, 0, false},
+		{"stack_pcs", &t->maps.stack_pcs, 0, false},
+		{"event_counts", &t->event_counts, MODE_HITS, false},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		if (!(wanted[i].of & (int)what) ||
-		    (wanted[i].of & ARRAYS && t->by_hash)) {
+		if (!tracer_can(t, wanted[i].able) ||
+		    (wanted[i].is_array && t->by_hash)) {
 			*wanted[i].fd = -1;
 			continue;
 		}
@@ -164,6 +144,8 @@ static void init(struct tracer *t, const struct tracer_setup *setup)
 	t->maps.fence = &t->fence;
 	t->setup = *setup;
 	t->config = setup->config;
+	t->mode = setup->mode;
+	t->maps.class = t->mode->class;
 	t->attachment.others = setup->others;
 }
 
@@ -172,27 +154,26 @@ static void begin_run(struct tracer *t)
 {
 	const struct trace_config *config = t->config;
 	struct source_run *run = &t->run;
-	bool is_kernel = t->setup.kernel;
 
 	run->config = config;
-	run->scope = t->setup.scope;
+	run->mode = &t->mode->source;
+	run->scope = tracer_can(t, MODE_PROCESSES) ? t->setup.scope : SCOPE_PROCESSES;
 	run->one_process = t->setup.one_process;
 	run->event = t->setup.event;
 	run->kernel = t->setup.kernel;
-	run->kernel_points = is_kernel ? &t->kernel_points : NULL;
-	run->told = t->setup.told;
-	run->mappings = t->setup.growth || (config->mappings && !is_kernel);
+	run->mappings = run->mode->traces_mappings ||
+			(config->mappings && tracer_can(t, MODE_FUNCTIONS));
 	run->with_time = !config->combined_only || config->traffic;
-	run->traffic = config->traffic && !is_kernel;
+	run->traffic = config->traffic && tracer_can(t, MODE_TRAFFIC);
 	run->peak = config->peak && run->traffic && !t->by_hash;
-	run->rules = config->unwind != UNWIND_CHOICE_FP && !is_kernel;
+	run->rules = config->unwind != UNWIND_CHOICE_FP && tracer_can(t, MODE_PROCESSES);
 	run->stack_depth = trace_config_depth(config, run->rules);
 	run->max_stacks = config->max_stacks ? config->max_stacks
 			  : t->by_hash       ? DEFAULT_STACKS_BY_HASH
 					     : DEFAULT_STACKS;
 }
 
-/* Find out what the kernel has, and where it allocates if that is to be traced. */
+/* Find out what the kernel has, and what the mode needs of it. */
 static struct error *look_at_kernel(struct tracer *t)
 {
 	struct error *err = file_limit_has_room(FEATURE_FILES);
@@ -205,14 +186,7 @@ static struct error *look_at_kernel(struct tracer *t)
 	t->by_hash = t->config->tables == TABLES_HASHES || !t->features.atomics;
 	begin_run(t);
 	err = tracer_check_kernel(t);
-	if (!err && t->run.event && !event_is_in_file(t->run.event->kind))
-		err = kernel_events_check(t->run.event);
-	if (!err && t->run.kernel)
-		err = kernel_points_find(t->config->attach == ATTACH_PERF,
-					 &t->kernel_points);
-	if (!err && t->run.kernel)
-		err = tracer_number_kernel(t);
-	return err;
+	return err || !t->mode->look ? err : t->mode->look(t);
 }
 
 /* Open the tables that this run has, and start what fills or reads them. */
@@ -222,13 +196,13 @@ static struct error *open_tables(struct tracer *t)
 
 	if (!err && tracer_has_checks(t))
 		err = tracer_open_checks(t);
-	if (!err && t->run.told)
-		err = open_told(t);
-	if (!err && t->config->sample_bytes)
+	if (!err && t->mode->open_tables)
+		err = t->mode->open_tables(t);
+	if (!err && t->config->sample_bytes && tracer_can(t, MODE_TRAFFIC))
 		err = fill_samples(t);
 	if (!err && t->run.mappings)
 		err = tracer_open_ring(t);
-	if (!err && !t->run.kernel)
+	if (!err && tracer_can(t, MODE_PROCESSES))
 		tracer_open_news(t);
 	if (!err && t->run.rules)
 		err = tracer_open_miss_handler(t);
@@ -270,8 +244,7 @@ struct error *tracer_create(const struct tracer_setup *setup,
 	if (!err)
 		err = open_tables(t);
 	if (!err)
-		err = t->run.kernel ? tracer_attach_kernel(t)
-				    : tracer_attach_tracepoints(t);
+		err = t->mode->attach_once(t);
 	if (err)
 		return err;
 	progress(t, "attaching");
@@ -307,7 +280,7 @@ static uint64_t missed_hits(const struct tracer *t)
 {
 	uint64_t missed = 0;
 
-	for (size_t i = 0; i < t->program_count; i++) {
+	for (size_t i = 0; i < MAX_PROGRAMS; i++) {
 		struct bpf_prog_info info = {0};
 		union bpf_attr attr;
 
@@ -351,8 +324,7 @@ static void describe(const struct tracer *t, struct snapshot *snap)
 	snap->max_threads = t->run.traffic ? t->config->max_threads : 0;
 }
 
-/* The index of the snapshot's process for each slot. The caller frees the result. With
- * --kernel, classes stand for slots and all belong to process 0. */
+/* The index of the snapshot's process for each slot. The caller frees the result. */
 static uint32_t *invert(const struct tracer *t, const uint32_t slots[], size_t count)
 {
 	uint32_t slot_count = t->source->sizes.process_slots;
@@ -361,9 +333,8 @@ static uint32_t *invert(const struct tracer *t, const uint32_t slots[], size_t c
 	if (!process)
 		return NULL;
 	for (uint32_t i = 0; i < slot_count; i++)
-		process[i] =
-			t->run.kernel && i < KERNEL_CLASS_COUNT ? 0 : SNAPSHOT_NO_PROCESS;
-	for (size_t i = 0; !t->run.kernel && i < count; i++)
+		process[i] = SNAPSHOT_NO_PROCESS;
+	for (size_t i = 0; i < count; i++)
 		if (slots[i] < slot_count)
 			process[slots[i]] = (uint32_t)i;
 	return process;
@@ -373,8 +344,7 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 			      const struct families *families, struct snapshot *snap)
 {
 	_cleanup_(freep) uint32_t *process = invert(t, slots, snap->processes.len);
-	const struct drain_slots by_slot = {process, t->run.kernel ? NULL : families};
-	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
+	const struct drain_slots by_slot = {process, families};
 	bool settled = true;
 	struct error *err;
 
@@ -385,19 +355,9 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	err = copy_allocators(t, snap);
 	if (err)
 		return err;
-	err = t->run.event
-		      ? tracer_add_events(t, &by_slot, snap)
-		      : drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
-				     &t->ticks, &resolver,
-				     t->run.kernel ? NULL : &t->kept, snap, &settled);
+	err = t->mode->drain(t, &by_slot, snap, &settled);
 	t->unsettled += !settled;
 	snap->inconsistent = !settled;
-	if (!err)
-		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
-	snap->totals[BLOCK_HEAP].gone = t->gone[BLOCK_HEAP].gone;
-	snap->totals[BLOCK_HEAP].gone_bytes = t->gone[BLOCK_HEAP].gone_bytes;
-	if (!err && t->run.kernel)
-		err = tracer_add_kernel(t, snap);
 	if (!err && t->run.mappings)
 		err = tracer_add_mappings(t, &by_slot, snap);
 	if (!err && t->run.traffic)
@@ -415,16 +375,10 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	return NULL;
 }
 
-bool tracer_sees_class(const struct tracer *t, enum kernel_class kind)
-{
-	return t->kernel_points.is_seen[kind];
-}
-
 const char *tracer_attach_name(const struct tracer *t)
 {
-	if (t->kernel_points.list.len)
-		return t->kernel_points.list.data[0].is_raw ? "raw tracepoints"
-							    : "perf events";
+	if (t->mode->attach_name)
+		return t->mode->attach_name(t);
 	return t->attachment.ops ? t->attachment.ops->name : "nothing";
 }
 
@@ -490,7 +444,7 @@ void tracer_destroy(struct tracer *t)
 	vec_deinit(&t->allocators);
 	mapped_close(t->control, sizeof(*t->control));
 	mapped_close(t->sites_at, sites_at_bytes());
-	mapped_close(t->told, told_bytes());
+	mapped_close(t->usdt, TRACER_USDT_BYTES);
 	if (t->source)
 		mapped_close(t->processes, processes_bytes(t));
 	vec_deinit(&t->event_bases);

@@ -26,22 +26,19 @@ const char *tables_text(enum tables_choice choice,
 			const struct kernel_features *features);
 
 struct phases;
+struct trace_mode;
 struct compiler_pool;
 
 /* What a run adds to its configuration. */
 struct tracer_setup {
 	const struct trace_config *config; /* borrowed */
+	/* The one of `config`, or another for a second tracer. */
+	const struct trace_mode *mode;
 	enum trace_scope scope;
 	bool one_process; /* with SCOPE_PROCESSES: no second process will be traced */
-	/* Count stacks at this event, and trace no allocations; borrowed; NULL: trace
-	 * allocations. */
-	const struct event_spec *event;
-	bool growth; /* with `event`: trace mappings, too */
-	/* Trace the kernel's own allocations instead, of all processes or of one;
-	 * borrowed; NULL: do not. */
+	const struct event_spec *event; /* for modes with MODE_HITS; borrowed */
+	/* For the kernel mode: trace for all processes or for one; borrowed. */
 	const struct kernel_trace *kernel;
-	/* Plans have only USDT probes that report blocks (plan_options.otel). */
-	bool told;
 	/* As in plan_options: called before each return probe is attached. Returns the
 	 * reason for refusing it, or NULL. A NULL pointer: return probes are safe. */
 	const char *(*refuse_returns)(void *arg, int pid);
@@ -200,7 +197,7 @@ void tracer_retire(struct tracer *tracer, uint32_t slot);
 struct error *tracer_remove(struct tracer *tracer, const uint32_t slots[], size_t count,
 			    uint64_t *held) __attribute__((warn_unused_result));
 
-/* With setup.kernel: are allocations of this class traced? */
+/* Of the kernel mode: are allocations of this class traced? */
 bool tracer_sees_class(const struct tracer *tracer, enum kernel_class kind);
 
 /* Stop counting; the tables keep their contents. With traffic, waits some milliseconds

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "attach/site_places.h"
-#include "trace/usdt_record.h"
 #include "trace/tracer_state.h"
 #include "util/cleanup.h"
 
@@ -33,7 +32,7 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 				 uint64_t meaning, struct attach_probe ret[2],
 				 size_t *count)
 {
-	size_t entry = tracer_entry_program(t, site, meaning);
+	size_t entry = t->mode->entry_program(t, site, meaning);
 	bool is_session = entry == PROGRAM_SESSION;
 	struct error *err = tracer_load(t, entry);
 
@@ -323,13 +322,10 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	uint64_t meaning = source_site(site, allocator, number, inside);
 
 	if (!source_serves(t->source, meaning) ||
-	    /* All further sites share the last number. */
-	    (t->run.told && number == ABI_MAX_SITES - 1)) {
+	    (t->mode->take_site && !t->mode->take_site(t, site, number))) {
 		a->refused++;
 		return NULL;
 	}
-	if (t->run.told)
-		usdt_record(site, &t->told[number]);
 	if (site->wants_return && !inside && !can_return(site))
 		return error_create(ERROR_UNSUPPORTED,
 				    "no return probe is possible in %s",
@@ -451,7 +447,8 @@ static bool sort_probes(struct addition *a)
 static struct error *attach_with(struct tracer *t, const struct attach_ops *ops,
 				 const struct plan *plan, int pid, struct addition *a)
 {
-	struct error *err = t->program_count ? NULL : tracer_begin_programs(t, ops);
+	struct error *err =
+		t->attachment.ops == ops ? NULL : tracer_begin_programs(t, ops);
 
 	if (!err)
 		err = collect(t, plan, pid, a);
@@ -468,7 +465,7 @@ static struct error *attach_somehow(struct tracer *t, const struct plan *plan, i
 {
 	bool is_first = !t->sites.len;
 	const struct attach_ops *ops =
-		t->program_count ? t->attachment.ops : tracer_preferred_ops(t);
+		t->attachment.ops ? t->attachment.ops : tracer_preferred_ops(t);
 	struct error *err = attach_with(t, ops, plan, pid, a);
 
 	if (!err || !is_first || ops == &attach_perf_event ||
@@ -486,14 +483,17 @@ static struct error *attach_somehow(struct tracer *t, const struct plan *plan, i
 struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 			    size_t *refused)
 {
+	return t->mode->attach(t, plan, t->run.scope == SCOPE_PROCESSES ? pid : 0,
+			       refused);
+}
+
+struct error *tracer_attach_sites(struct tracer *t, const struct plan *plan, int pid,
+				  size_t *refused)
+{
 	_cleanup_(addition_deinit) struct addition a = {0};
 	struct error *err;
 
 	*refused = 0;
-	if (t->run.scope != SCOPE_PROCESSES)
-		pid = 0;
-	if (plan->event)
-		return tracer_attach_event(t, plan, pid, refused);
 	err = tracer_number_allocators(t, plan, NULL);
 	if (!err)
 		err = attach_somehow(t, plan, pid, &a);

@@ -5,7 +5,7 @@
 
 bool tracer_has_checks(const struct tracer *t)
 {
-	return !t->run.event && !t->run.kernel && !t->run.told &&
+	return tracer_can(t, MODE_FUNCTIONS) &&
 	       tracer_takes_bodies(t->config, &t->features);
 }
 

@@ -19,8 +19,6 @@ DEFINE_CLEANUP(struct headers *, headers_destroy);
 
 struct error *tracer_check_kernel(const struct tracer *t)
 {
-	const struct event_spec *event = t->run.event;
-
 	if (t->config->tables == TABLES_ARRAYS && !t->features.atomics)
 		return error_create(
 			ERROR_UNSUPPORTED,
@@ -32,22 +30,6 @@ struct error *tracer_check_kernel(const struct tracer *t)
 			"this kernel is locked down (lockdown=confidentiality): no BPF "
 			"program may read its memory, as memtrace has to; with "
 			"lockdown=integrity it may");
-	/* Without the cookies of 5.15 there is no bpf_task_pt_regs() either. */
-	if (event && !event_is_in_file(event->kind) && !t->features.cookies) {
-		struct kernel_offsets offsets;
-
-		kernel_offsets_get(&t->cache, &offsets);
-		if (!offsets.has_stack || !offsets.pt_regs_as_embedded)
-			return error_create(
-				ERROR_UNSUPPORTED,
-				"counting %s needs Linux 5.15, or type information "
-				"(CONFIG_DEBUG_INFO_BTF), to find the registers of user "
-				"space",
-				event->text);
-	}
-	if (t->run.told && !t->features.cookies)
-		return error_create(ERROR_UNSUPPORTED,
-				    "--otel-memory needs Linux 5.15 (BPF cookies)");
 	if (t->config->attach == ATTACH_MULTI && !t->features.uprobe_multi)
 		return error_create(
 			ERROR_UNSUPPORTED,
@@ -258,16 +240,14 @@ static int start_thread(struct beside *b, pthread_t *ret)
  * programs of the parallel compilation. */
 static struct error *load(struct tracer *t, struct beside *b)
 {
-	struct error *err = t->run.event || t->run.kernel
-				    ? NULL
-				    : tracer_begin_programs(t, tracer_preferred_ops(t));
+	struct error *err = t->mode->begin_load ? t->mode->begin_load(t) : NULL;
 	pthread_t thread;
 	bool has_thread;
 
 	if (err)
 		return err;
 	has_thread = b->compiler && !start_thread(b, &thread);
-	err = tracer_load_main(t, b->programs);
+	err = t->mode->load(t, b->programs);
 	if (has_thread)
 		pthread_join(thread, NULL);
 	else if (b->compiler)

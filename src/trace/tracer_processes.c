@@ -125,8 +125,8 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	if (t->run.one_process)
 		tell_only_slot(t, p, tgid);
 	tracer_unwind_begin(t, pid, *ret);
-	if (t->run.event && t->run.mappings)
-		tracer_begin_growth(t, pid, *ret);
+	if (t->mode->begin_process)
+		t->mode->begin_process(t, pid, *ret);
 	return NULL;
 }
 
@@ -273,36 +273,6 @@ void tracer_retire(struct tracer *t, uint32_t slot)
 		traffic_tables_end_process(&t->traffic, slot);
 }
 
-/* Arguments of take_block(). */
-struct taken_blocks {
-	struct tracer *t;
-	bool *held; /* by slot: it had blocks */
-};
-
-static void take_block(void *arg, uint32_t slot, const struct abi_block *block)
-{
-	const struct taken_blocks *taken = arg;
-
-	taken->held[slot] = true;
-	if (taken->t->run.traffic)
-		tracer_block_gone(taken->t, slot, block);
-}
-
-static struct error *remove_blocks(struct tracer *t, const bool gone[], bool held[])
-{
-	struct snapshot_totals *sum = &t->gone[BLOCK_HEAP];
-	struct taken_blocks blocks = {t, held};
-	const struct drain_taken taken = {take_block, &blocks};
-
-	drain_kept_drop(&t->kept);
-	if (!t->run.event)
-		return drain_remove_gone(&t->maps, &t->source->sizes, t->control, gone,
-					 &taken, &sum->gone, &sum->gone_bytes);
-	/* Most have had hits. */
-	memcpy(held, gone, t->source->sizes.process_slots * sizeof(*held));
-	return tracer_remove_events(t, gone);
-}
-
 /* Make the slot available to other processes. Returns true if its process had
  * mappings. */
 static bool free_slot(struct tracer *t, uint32_t slot)
@@ -310,8 +280,8 @@ static bool free_slot(struct tracer *t, uint32_t slot)
 	struct abi_process *p = &t->processes[slot];
 	bool had_mappings = tracer_remove_mappings(t, slot);
 
-	if (t->run.event && t->run.mappings)
-		tracer_remove_growth(t, slot);
+	if (t->mode->end_process)
+		t->mode->end_process(t, slot);
 	if (t->handler)
 		miss_handler_remove(t->handler, slot);
 	memset(p->command, 0, sizeof(p->command));
@@ -338,7 +308,7 @@ struct error *tracer_remove(struct tracer *t, const uint32_t slots[], size_t cou
 	}
 	/* Count their late events before their end. */
 	tracer_poll_traffic(t);
-	err = remove_blocks(t, gone, held);
+	err = t->mode->drop_slots(t, gone, held);
 	if (!err && t->run.traffic)
 		err = traffic_tables_remove(&t->traffic, gone);
 	/* Clear the sites' addresses: the next process in such a slot has its code

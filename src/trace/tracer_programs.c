@@ -106,8 +106,6 @@ static unsigned plan_programs(const struct tracer *t, const struct attach_ops *o
 size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site,
 			    uint64_t meaning)
 {
-	if (t->run.told)
-		return PROGRAM_USDT;
 	if (is_session(t, t->attachment.ops, site))
 		return PROGRAM_SESSION;
 	if (!t->features.cookies)
@@ -121,7 +119,7 @@ unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const
 	const struct attach_ops *ops = tracer_preferred_ops(t);
 	unsigned programs = 0;
 
-	if (t->run.event || t->run.kernel || t->run.told)
+	if (!tracer_can(t, MODE_FUNCTIONS))
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		programs |= plan_programs(t, ops, plans[i]);
@@ -135,9 +133,10 @@ unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const
 
 /* --- load ------------------------------------------------------------------------- */
 
+/* The number of programs from PROGRAM_ENTRY on. */
 static size_t entry_count(const struct tracer *t)
 {
-	return t->features.cookies ? 2 : t->source->sites.len;
+	return t->features.cookies ? 0 : t->source->sites.len;
 }
 
 static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME_MAX])
@@ -152,17 +151,16 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 		[PROGRAM_CHECK] = "on_check",
 		[PROGRAM_FREE] = "on_free",
 		[PROGRAM_CALL] = "on_call",
+		[PROGRAM_USDT] = "on_told",
 	};
 
-	if (t->run.told && i == PROGRAM_USDT)
-		snprintf(ret, PROGRAM_NAME_MAX, "on_told");
-	else if (i == PROGRAM_FREE && t->source->one_process &&
-		 t->attachment.ops == &attach_uprobe_multi)
+	if (i == PROGRAM_FREE && t->source->one_process &&
+	    t->attachment.ops == &attach_uprobe_multi)
 		snprintf(ret, PROGRAM_NAME_MAX, "on_free_here");
-	else if (i == PROGRAM_CALL && t->features.cookies && t->source->one_process &&
+	else if (i == PROGRAM_CALL && t->source->one_process &&
 		 t->attachment.ops == &attach_uprobe_multi)
 		snprintf(ret, PROGRAM_NAME_MAX, "on_call_here");
-	else if (i < PROGRAM_ENTRY || t->features.cookies)
+	else if (i < PROGRAM_ENTRY)
 		snprintf(ret, PROGRAM_NAME_MAX, "%s", names[i]);
 	else
 		source_entry_name(i - PROGRAM_ENTRY, ret);
@@ -194,10 +192,9 @@ struct error *tracer_load(struct tracer *t, size_t i)
 
 struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
 {
-	if (PROGRAM_ENTRY + entry_count(t) > MAX_PROGRAMS)
+	if (entry_count(t) > ENTRY_PROGRAMS)
 		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
 				    entry_count(t));
-	t->program_count = PROGRAM_ENTRY + entry_count(t);
 	t->attachment.ops = ops;
 	return NULL;
 }
@@ -222,28 +219,13 @@ struct error *tracer_load_programs(struct tracer *t, struct compiler *compiler,
 	return err;
 }
 
-struct error *tracer_load_main(struct tracer *t, unsigned beside)
-{
-	if (t->run.event)
-		return tracer_try_event(t);
-	if (t->run.kernel)
-		return tracer_try_kernel(t);
-	if (t->run.told)
-		return tracer_load(t, PROGRAM_USDT);
-	if (!t->features.cookies)
-		return tracer_load(t, PROGRAM_RETURN);
-	return tracer_load_programs(t, t->compiler, t->compiled & ~beside);
-}
-
 void tracer_load_rest(struct tracer *t)
 {
 	if (t->handler)
 		tracer_load_code_programs(t);
-	if (t->features.cookies || t->run.event || t->run.kernel)
-		return;
 	/* A program that cannot be loaded is reported when it is needed. */
-	for (size_t i = PROGRAM_ENTRY; i < t->program_count; i++)
-		error_destroy(tracer_load(t, i));
+	for (size_t i = 0; i < entry_count(t); i++)
+		error_destroy(tracer_load(t, PROGRAM_ENTRY + i));
 }
 
 void tracer_load_code_programs(struct tracer *t)
@@ -264,7 +246,6 @@ void tracer_close_programs(struct tracer *t)
 			close(t->programs[i]);
 		t->programs[i] = -1;
 	}
-	t->program_count = 0;
 }
 
 static struct error *compile_and_load(struct tracer *t, unsigned programs)
@@ -287,7 +268,7 @@ struct error *tracer_load_more(struct tracer *t, const struct plan *plan)
 	unsigned more = plan_programs(t, t->attachment.ops, plan) & ~t->compiled;
 	struct error *err;
 
-	if (!more || t->run.told || !t->features.cookies)
+	if (!more || !tracer_can(t, MODE_FUNCTIONS) || !t->features.cookies)
 		return NULL;
 	err = compile_and_load(t, more);
 	if (err && err->code == ERROR_COMPILE && !t->run.thorough) {

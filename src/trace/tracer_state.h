@@ -18,29 +18,38 @@
 #include "unwind_miss/mapping_book.h"
 #include "compile/source.h"
 #include "bpf/ticks.h"
+#include "trace/trace_mode.h"
 #include "trace/tracer.h"
 #include "drain/traffic_tables.h"
 
-#define MAX_PROGRAMS 64
+/* Most tracepoints of the kernel's allocations, and most programs for entries. */
+#define POINT_PROGRAMS 32
+#define ENTRY_PROGRAMS 56
 
 /* Indexes of tracer.programs. */
 enum {
-	PROGRAM_RETURN,
+	/* changes of code */
 	PROGRAM_CODE_CHANGE,
 	PROGRAM_MOVE,
 	PROGRAM_MOVED,
+	/* calls of allocation functions */
+	PROGRAM_RETURN,
 	PROGRAM_SESSION,
 	PROGRAM_RESULT, /* for sites inside functions */
 	PROGRAM_CHECK,  /* compares their results with what is returned */
-	PROGRAM_ENTRY,  /* without cookies: one program for each meaning, from here on */
-	PROGRAM_FREE = PROGRAM_ENTRY, /* with cookies: plain frees; then other entries */
-	PROGRAM_CALL,
-	PROGRAM_USDT = PROGRAM_RETURN, /* for USDT probes */
-	/* With an event, besides those for changes of code: */
-	PROGRAM_EVENT = PROGRAM_RETURN,
-	PROGRAM_MAPPING_CALL = PROGRAM_SESSION,
+	PROGRAM_FREE,   /* with cookies: plain frees; */
+	PROGRAM_CALL,   /* other entries */
+	/* USDT probes that report blocks */
+	PROGRAM_USDT,
+	/* an event */
+	PROGRAM_EVENT,
+	PROGRAM_MAPPING_CALL,
 	PROGRAM_MAPPING_RETURN,
-	PROGRAM_EVENT_COUNT,
+	/* one for each tracepoint of the kernel's allocations */
+	PROGRAM_POINT,
+	/* without cookies: one for each meaning of an entry */
+	PROGRAM_ENTRY = PROGRAM_POINT + POINT_PROGRAMS,
+	MAX_PROGRAMS = PROGRAM_ENTRY + ENTRY_PROGRAMS,
 };
 
 /* Tracepoints that are attached for all processes. */
@@ -85,9 +94,13 @@ struct slot_book {
 
 struct leaving;
 
+/* Bytes of tracer.usdt. */
+#define TRACER_USDT_BYTES (ABI_MAX_SITES * sizeof(struct abi_usdt))
+
 struct tracer {
 	struct tracer_setup setup;
 	const struct trace_config *config; /* setup.config */
+	const struct trace_mode *mode;     /* setup.mode */
 	struct source_run run; /* of the last compilation; `programs` is unused */
 	struct kernel_features features;
 	bool by_hash; /* tables are hashes (probes/claim.c) */
@@ -103,13 +116,12 @@ struct tracer {
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
 	struct abi_site_at *sites_at;  /* mapped, one for each byte of a page */
-	struct abi_usdt *told;         /* mapped, by number of the site; or NULL */
+	struct abi_usdt *usdt;         /* mapped, by number of the site; or NULL */
 	struct tick_clock ticks;
 	uint64_t enabled_ns; /* when counting began, CLOCK_MONOTONIC ns; 0: not yet */
 	struct attachment attachment;
 	int programs[MAX_PROGRAMS]; /* -1: not loaded */
-	size_t program_count; /* number of possible programs; 0: not yet determined */
-	unsigned compiled;    /* the source_run.programs that `compiler` has */
+	unsigned compiled;          /* the source_run.programs that `compiler` has */
 	int raw_programs[RAW_TRACEPOINTS], raw_links[RAW_TRACEPOINTS]; /* -1: none */
 	struct file_numbers files;
 	VEC(struct attached_site) sites;
@@ -123,7 +135,7 @@ struct tracer {
 	VEC(struct snapshot_allocator) allocators; /* by number; owns the strings */
 	/* an event that is not in a file, or the kernel's allocations */
 	struct kernel_events kernel_events;
-	struct kernel_points kernel_points; /* with run.kernel */
+	struct kernel_points kernel_points; /* only of the kernel mode */
 	int claims;                         /* lock map (bpf/claims.h) */
 	int event_counts;                   /* table of an event's hits, else -1 */
 	VEC(uint64_t) event_bases;          /* hits of each stack that were removed */
@@ -142,6 +154,12 @@ struct tracer {
 	uint64_t unsettled; /* snapshots that are inconsistent: the journal overflowed */
 	uint64_t untraced;  /* sum of plan_untraced() of all attached plans */
 };
+
+/* Can the mode do all of `abilities` (enum mode_ability)? */
+static inline bool tracer_can(const struct tracer *t, unsigned abilities)
+{
+	return source_mode_can(&t->mode->source, abilities);
+}
 
 /* --- tracer_attach.c -------------------------------------------------------------- */
 
@@ -248,14 +266,8 @@ size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site
 struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
 	__attribute__((warn_unused_result));
 
-/* Load the programs of t->compiled that are not in `beside` (source_run.programs),
- * to see if the kernel accepts them. With run.event, run.kernel or
- * run.told: load the programs for these. */
-struct error *tracer_load_main(struct tracer *t, unsigned beside)
-	__attribute__((warn_unused_result));
-
 /* Load these programs from this compiler. May be called from a second thread while
- * tracer_load_main() loads others, after tracer_begin_programs(). */
+ * trace_mode.load() loads others, after tracer_begin_programs(). */
 struct error *tracer_load_programs(struct tracer *t, struct compiler *compiler,
 				   unsigned programs) __attribute__((warn_unused_result));
 
@@ -292,51 +304,46 @@ struct error *tracer_compile_more(struct tracer *t, unsigned programs,
 				  struct compiler **ret)
 	__attribute__((warn_unused_result));
 
-/* --- tracer_event.c --------------------------------------------------------------- */
+/* --- mode_heap.c, for other modes with calls --------------------------------------- */
 
-/* Load the program that counts: does the kernel accept it? */
-struct error *tracer_try_event(struct tracer *t) __attribute__((warn_unused_result));
+struct error *tracer_begin_calls(struct tracer *t) __attribute__((warn_unused_result));
+struct error *tracer_drain_heap(struct tracer *t, const struct drain_slots *slots,
+				struct snapshot *snap, bool *settled)
+	__attribute__((warn_unused_result));
+struct error *tracer_remove_blocks(struct tracer *t, const bool gone[], bool held[])
+	__attribute__((warn_unused_result));
 
-/* As tracer_attach(), for a plan with an event. */
-struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int pid,
+/* Add the blocks, as drain_blocks(), and the counters. */
+struct error *tracer_drain_blocks(struct tracer *t, const struct drain_slots *slots,
+				  struct drain_kept *kept, struct snapshot *snap,
+				  bool *settled) __attribute__((warn_unused_result));
+
+/* --- mode_event.c, for mode_growth.c ------------------------------------------------ */
+
+struct error *tracer_look_for_event(struct tracer *t) __attribute__((warn_unused_result));
+struct error *tracer_begin_event(struct tracer *t) __attribute__((warn_unused_result));
+struct error *tracer_load_event(struct tracer *t, unsigned beside)
+	__attribute__((warn_unused_result));
+struct error *tracer_drain_events(struct tracer *t, const struct drain_slots *slots,
+				  struct snapshot *snap, bool *settled)
+	__attribute__((warn_unused_result));
+struct error *tracer_remove_events(struct tracer *t, const bool gone[], bool held[])
+	__attribute__((warn_unused_result));
+struct error *tracer_dry_run_event(const struct tracer_setup *setup, FILE *out)
+	__attribute__((warn_unused_result));
+bool tracer_event_is_exact(const struct source_run *run);
+bool tracer_event_flags(struct source_flags *flags, const struct source_run *run)
+	__attribute__((warn_unused_result));
+
+/* One event of the kernel serves all processes: attach it, unless it is attached. */
+struct error *tracer_attach_kernel_event(struct tracer *t)
+	__attribute__((warn_unused_result));
+
+/* --- tracer_attach.c, for modes      ------------------------------------------ */
+
+/* As tracer_attach(), for a plan with sites. */
+struct error *tracer_attach_sites(struct tracer *t, const struct plan *plan, int pid,
 				  size_t *refused) __attribute__((warn_unused_result));
-
-/* Add stacks, the hits at each, and their totals. */
-struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slots,
-				struct snapshot *snap)
-	__attribute__((warn_unused_result));
-
-/* Drop the hits of the slots with gone[slot] set. */
-struct error *tracer_remove_events(struct tracer *t, const bool gone[])
-	__attribute__((warn_unused_result));
-
-/* --- tracer_growth.c -------------------------------------------------------------- */
-
-/* With an event and mappings: attach to the system calls that create mappings. */
-struct error *tracer_attach_growth(struct tracer *t) __attribute__((warn_unused_result));
-
-/* Record where the heap of a process ends when its tracing begins; drop the record when
- * its tracing ends. */
-void tracer_begin_growth(struct tracer *t, int pid, uint32_t slot);
-void tracer_remove_growth(struct tracer *t, uint32_t slot);
-
-/* --- tracer_kernel.c -------------------------------------------------------------- */
-
-/* Load the programs for the kernel's allocations. */
-struct error *tracer_try_kernel(struct tracer *t) __attribute__((warn_unused_result));
-
-/* Attach those programs. */
-struct error *tracer_attach_kernel(struct tracer *t) __attribute__((warn_unused_result));
-
-/* Give each class of the kernel's allocations its number. */
-struct error *tracer_number_kernel(struct tracer *t) __attribute__((warn_unused_result));
-
-/* Complete drained blocks and stacks for the kernel's allocations, and add their
- * totals. */
-struct error *tracer_add_kernel(struct tracer *t, struct snapshot *snap)
-	__attribute__((warn_unused_result));
-
-/* --- tracer_attach.c, for tracer_event.c ------------------------------------------ */
 
 /* Does the site have its probe? */
 bool tracer_is_attached(const struct tracer *t, const struct attached_site *site);

@@ -11,10 +11,9 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 		.stack_pcs = t->maps.stack_pcs,
 		.no_frame_pointers = t->config->unwind == UNWIND_CHOICE_RULES,
 		.marks_interrupted =
-			t->run.told ||
-			(t->run.event && t->run.event->kind != EVENT_URETPROBE),
+			t->run.mode->is_exact && t->run.mode->is_exact(&t->run),
 		.scope = t->run.scope,
-		.counts_hits = t->run.event,
+		.counts_hits = tracer_can(t, MODE_HITS),
 		.fence = &t->fence,
 		.cpu_percent = t->config->unwind_cpu_percent,
 	};

@@ -133,23 +133,5 @@ void kernel_say_tracing(const struct tracees *ts, const struct tracer *tracer,
 		fputs("memtrace: tracing the kernel", stderr);
 	}
 	fprintf(stderr, ": %s%s\n", strbuf_text(&classes),
-		ts->options->kernel ? "; Ctrl-C ends" : "");
-}
-
-struct error *kernel_dry_run(const struct options *options)
-{
-	struct kernel_features features;
-	struct kernel_points points;
-	struct error *err =
-		kernel_points_find(options->trace.attach == ATTACH_PERF, &points);
-
-	if (err)
-		return err;
-	kernel_points_print(&points, stdout);
-	printf("attach by: %s\n",
-	       points.list.data[0].is_raw ? "raw tracepoints" : "perf events");
-	kernel_features_detect(&features);
-	printf("tables: %s\n", tables_text(options->trace.tables, &features));
-	kernel_points_deinit(&points);
-	return NULL;
+		ts->options->with_kernel ? "" : "; Ctrl-C ends");
 }

@@ -26,8 +26,4 @@ struct error *kernel_find_places(const struct kernel_names *names,
 void kernel_say_tracing(const struct tracees *tracees, const struct tracer *tracer,
 			const struct kernel_trace *trace);
 
-/* Print what --dry-run shows with --kernel. */
-struct error *kernel_dry_run(const struct options *options)
-	__attribute__((warn_unused_result));
-
 #endif

@@ -108,7 +108,7 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 	struct symbolizer *user;
 	struct error *err;
 
-	if (options->kernel)
+	if (!trace_mode_can(&options->trace, MODE_PROCESSES))
 		return open_kernel_symbols(t);
 	if (t->symbolizer || !t->proc || (t->exited && !t->proc->stand_in))
 		return NULL;

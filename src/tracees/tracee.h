@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/trace_mode.h"
 #include "trace/tracer.h"
 #include "options/options.h"
 #include "tracees/modules.h"

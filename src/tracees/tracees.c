@@ -93,7 +93,8 @@ static struct error *read_kernel_names(struct tracees *ts)
 	/* With --kernel and --with-kernel a more specific message is printed
 	 * (tracees/kernel.c). */
 	if (kernel_names_are_hidden(ts->kernel) && !ts->options->quiet &&
-	    !ts->options->kernel && !ts->options->with_kernel)
+	    !ts->options->with_kernel &&
+	    trace_mode_can(&ts->options->trace, MODE_PROCESSES))
 		fputs("memtrace: the kernel hides its addresses (sysctl "
 		      "kernel.kptr_restrict): its functions have no names\n",
 		      stderr);
@@ -136,6 +137,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 			   struct elf_reader *elf_reader, int fetch_cache,
 			   struct progress *progress)
 {
+	bool follows = trace_mode_can(&options->trace, MODE_PROCESSES);
 	struct error *err;
 
 	*ts = (struct tracees){
@@ -146,7 +148,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 				.function = options->function,
 				.mappings = options->trace.mappings,
 				.no_return_probes = options->no_return_probes,
-				.otel = options->otel_memory,
+				.otel = !trace_mode_can(&options->trace, MODE_FUNCTIONS),
 				.cache = plan_cache_create(),
 				.is_shared = scope_of(options) != SCOPE_PROCESSES,
 				.has_others = options->pid_count > 1,
@@ -169,13 +171,13 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
-	if (options->trace.kernel_stacks || options->kernel || options->with_kernel) {
+	if (options->trace.kernel_stacks || options->with_kernel || !follows) {
 		err = read_kernel_names(ts);
 		if (err)
 			return err;
 	}
-	/* With --kernel it does not matter what the process maps or executes. */
-	if (options->kernel)
+	/* Else it does not matter what the process maps or executes. */
+	if (!follows)
 		return NULL;
 	err = reading_init(&ts->reading, options, fetch_cache, progress);
 	if (err)
@@ -495,7 +497,7 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 		return unsafe;
 	tracees_say_left_out(unsafe);
 	vec_foreach (t, &ts->list)
-		if (!err && !ts->options->kernel)
+		if (!err && trace_mode_can(&ts->options->trace, MODE_PROCESSES))
 			err = tracees_trace(ts, *t);
 	tracees_say_wide(ts);
 	tracees_say_unread(ts);

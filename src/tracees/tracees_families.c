@@ -30,7 +30,7 @@ struct error *tracees_note_family(struct tracees *ts, struct tracee *t)
 {
 	uint64_t family;
 
-	if (!t->is_traced || ts->options->kernel)
+	if (!t->is_traced || !trace_mode_can(&ts->options->trace, MODE_PROCESSES))
 		return NULL;
 	family = tracer_family(ts->tracer, t->slot);
 	if (family == family_now(t))

@@ -353,17 +353,17 @@ static struct error *follow(struct tracees *ts, struct tracee **at, bool is_time
 	if (err)
 		return err;
 	if (is_time && tracees_drop_unsafe(ts, t))
-		return ts->plan_options.event
-			       ? NULL
-			       : tracees_plan_more(ts, t, TRACEES_PROBED_ANEW);
+		return trace_mode_can(&ts->options->trace, MODE_CALLS)
+			       ? tracees_plan_more(ts, t, TRACEES_PROBED_ANEW)
+			       : NULL;
 	if (!t->wants_plan || ts->scope == SCOPE_ALL)
 		return NULL;
 	t->wants_plan = false;
 	return tracees_plan_more(ts, t, "has loaded");
 }
 
-/* With --kernel only the exit and the memory use of the process matter. */
-static struct error *look_for_kernel(struct tracees *ts, bool is_time)
+/* Without MODE_PROCESSES only the exit and the memory use of the process matter. */
+static struct error *look_at_exits(struct tracees *ts, bool is_time)
 {
 	struct error *err = NULL;
 
@@ -388,8 +388,8 @@ struct error *tracees_look(struct tracees *ts)
 	bool is_time = now_ns >= ts->next_look_ns, may_have_exited;
 	struct error *err = NULL;
 
-	if (ts->options->kernel) {
-		err = look_for_kernel(ts, is_time);
+	if (!trace_mode_can(&ts->options->trace, MODE_PROCESSES)) {
+		err = look_at_exits(ts, is_time);
 		goto out;
 	}
 	if (ts->watch)

@@ -59,7 +59,7 @@ static struct error *hold_probes(struct tracees *ts, const struct tracee *t,
 static void say_untraced(struct tracees *ts, struct tracee *t, const struct error *err)
 {
 	_cleanup_(freep) char *why = escape_dup(err->message);
-	const char *what = ts->plan_options.event
+	const char *what = trace_mode_can(&ts->options->trace, MODE_HITS)
 				   ? "has loaded a file whose events are not counted"
 			   : err->code == ERROR_IO
 				   ? "may have loaded an allocator that is not traced"

@@ -23,6 +23,7 @@ void tracees_say_left_out(struct error *err)
 
 bool tracees_drop_unsafe(struct tracees *ts, struct tracee *t)
 {
+	bool counts_hits = trace_mode_can(&ts->options->trace, MODE_HITS);
 	const char *refusal;
 
 	/* Probes that hit all processes that map a file cannot be removed from one of
@@ -32,7 +33,7 @@ bool tracees_drop_unsafe(struct tracees *ts, struct tracee *t)
 		return false;
 	/* If no probes are inside functions, or for an event, a refused process is not
 	 * probed where others are, so check it alone. */
-	refusal = tracer_sees_results(ts->tracer) && !ts->plan_options.event
+	refusal = tracer_sees_results(ts->tracer) && !counts_hits
 			  ? return_probes_refuse_together(&ts->returns, t->pid)
 			  : return_probes_refuse(&ts->returns, t->pid);
 	if (!refusal)
@@ -42,8 +43,8 @@ bool tracees_drop_unsafe(struct tracees *ts, struct tracee *t)
 		     "has lost its probes, because return probes are not safe any more: "
 		     "%s; %s",
 		     refusal,
-		     ts->plan_options.event ? "the event is not counted there from now on"
-					    : "some allocations and frees were missed");
+		     counts_hits ? "the event is not counted there from now on"
+				 : "some allocations and frees were missed");
 	/* Let the next plan cover all files again. */
 	proc_maps_deinit(&t->planned);
 	return true;

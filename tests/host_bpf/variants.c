@@ -5,6 +5,7 @@
 
 #include "host_bpf/host_bpf.h"
 #include "host_bpf/sites.h"
+#include "trace/trace_mode.h"
 
 #define ENTRY_PROGRAMS                                                                   \
 	(1u << SOURCE_ON_CALL | 1u << SOURCE_ON_RETURN | 1u << SOURCE_ON_FREE)
@@ -21,6 +22,7 @@ static void set_usual(struct variant *v)
 	};
 	v->run = (struct source_run){
 		.config = &v->config,
+		.mode = &trace_mode_heap.source,
 		.scope = SCOPE_FORKS,
 		.stack_depth = 16,
 		.max_stacks = 32768,

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "options/option_table.h"
+#include "trace/trace_mode.h"
 #include "options/options.h"
 #include "frames/filter.h"
 #include "report/row.h"
@@ -161,7 +162,7 @@ static void any_command_line(void)
 		} else if (options.action == ACTION_TRACE) {
 			CHECK(options.interval_ns > 0);
 			CHECK(options.pid_count || options.command || options.library ||
-			      options.event || options.kernel);
+			      !trace_mode_can(&options.trace, MODE_CALLS));
 		}
 	}
 	/* Both results must occur. */

@@ -7,14 +7,14 @@ static void events(void)
 
 	PARSE(&options, "--event", "profile:hz:99");
 	CHECK_STR(options.event, "profile:hz:99");
-	CHECK(!options.growth && !options.trace.kernel_stacks);
+	CHECK(options.trace.mode != TRACE_MODE_GROWTH && !options.trace.kernel_stacks);
 	/* Events have no age. */
 	CHECK_INT(options.older_ns, 0);
 	PARSE(&options, "-e", "uprobe:a:b", "--kernel-stacks");
 	CHECK(options.trace.kernel_stacks);
 	PARSE(&options, "--growth");
-	CHECK_STR(options.event, "software:page-faults:1");
-	CHECK(options.growth);
+	CHECK(!options.event);
+	CHECK(options.trace.mode == TRACE_MODE_GROWTH);
 	PARSE(&options, "--top=3");
 	CHECK(!options.event);
 }
@@ -39,9 +39,10 @@ static void told(void)
 	struct options options;
 
 	PARSE(&options, "--otel-memory", "--traffic", "--min-size=1K", "--lib=app");
-	CHECK(options.otel_memory && options.trace.traffic && !options.event);
+	CHECK(options.trace.mode == TRACE_MODE_USDT && options.trace.traffic &&
+	      !options.event);
 	PARSE(&options, "--top=3");
-	CHECK(!options.otel_memory);
+	CHECK(options.trace.mode != TRACE_MODE_USDT);
 }
 
 int main(void)

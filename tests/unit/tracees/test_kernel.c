@@ -10,14 +10,14 @@ static void options_of_kernel(void)
 	struct options options;
 
 	REQUIRE(!parse_list(ARGV("--kernel"), &options));
-	CHECK(options.kernel);
+	CHECK(options.trace.mode == TRACE_MODE_KERNEL);
 	CHECK_INT(options.pid_count, 0);
 	CHECK_INT(trace_config_depth(&options.trace, false), 64);
 	PARSE(&options, "-k", "--save=a", "--stack-depth=9", "--sample-every=4");
-	CHECK(options.kernel && !options.trace.traffic);
+	CHECK(options.trace.mode == TRACE_MODE_KERNEL && !options.trace.traffic);
 	CHECK_INT(options.trace.stack_depth, 9);
 	PARSE(&options, "--top=3");
-	CHECK(!options.kernel);
+	CHECK(options.trace.mode != TRACE_MODE_KERNEL);
 }
 
 static void beside_a_process(void)
@@ -25,7 +25,8 @@ static void beside_a_process(void)
 	struct options options;
 
 	PARSE(&options, "--with-kernel", "--traffic");
-	CHECK(options.with_kernel && options.trace.traffic && !options.kernel);
+	CHECK(options.with_kernel && options.trace.traffic &&
+	      options.trace.mode != TRACE_MODE_KERNEL);
 }
 
 static struct kernel_names *read_text(const char *text)

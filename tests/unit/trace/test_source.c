@@ -8,6 +8,7 @@
 #include "compile/embedded.h"
 #include "compile/source.h"
 #include "snapshot/sampling.h"
+#include "trace/trace_mode.h"
 #include "traffic_record.h"
 
 /* The configuration of defaults(). */
@@ -22,6 +23,7 @@ static struct source_run defaults(void)
 	};
 	return (struct source_run){
 		.config = &config,
+		.mode = &trace_mode_heap.source,
 		.ticks.start_ns = 99,
 		.stack_depth = 64,
 		.max_stacks = 1 << 16,
@@ -273,15 +275,14 @@ static void each_fragment_belongs_to_some_run(void)
 
 	run.rules = run.mappings = true;
 	mark_fragments(&run, used);
-	run.no_atomics = run.told = true;
-	mark_fragments(&run, used);
-	run.told = false;
+	run.no_atomics = true;
 	run.event = &event;
-	mark_fragments(&run, used);
-	run.event = NULL;
 	run.kernel_points = &points;
 	run.kernel = &kernel;
-	mark_fragments(&run, used);
+	for (size_t i = 0; i < TRACE_MODE_COUNT; i++) {
+		run.mode = &trace_modes[i]->source;
+		mark_fragments(&run, used);
+	}
 	for (; embedded_probes[count].name; count++)
 		if (!used[count])
 			CHECK_FAIL("no run needs %s", embedded_probes[count].name);
@@ -498,6 +499,7 @@ static void events_are_apart(void)
 	source_destroy(source);
 
 	REQUIRE(!event_spec_parse("uprobe:a:f", &spec));
+	run.mode = &trace_mode_event.source;
 	run.event = &spec;
 	source = build(&run, &meanings);
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/event.c\"");
@@ -524,6 +526,7 @@ static void events_are_apart(void)
 	source_destroy(source);
 
 	spec.kind = EVENT_SOFTWARE;
+	run.mode = &trace_mode_growth.source;
 	run.mappings = config.kernel_stacks = true;
 	source = build(&run, &meanings);
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/growth.c\"");
@@ -571,6 +574,7 @@ static void the_kernels_allocations(void)
 			 (struct kernel_range){0x1000, 0x1010}));
 	REQUIRE(vec_push(&trace.places[KERNEL_PLACE_PERCPU],
 			 (struct kernel_range){0x2000, 0x2010}));
+	run.mode = &trace_mode_kernel.source;
 	run.kernel_points = &points;
 	run.kernel = &trace;
 	source = build(&run, &meanings);

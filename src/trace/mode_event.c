@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Counts stacks at an event (probes/event.c). */
 #include <string.h>
 #include <unistd.h>
 
@@ -10,43 +11,37 @@
 
 /* --- attach ----------------------------------------------------------------------- */
 
-static const struct attach_ops *ops_of(const struct tracer *t)
+struct error *tracer_begin_event(struct tracer *t)
 {
-	return t->config->attach == ATTACH_PERF || !t->features.uprobe_multi
-		       ? &attach_perf_event
-		       : &attach_uprobe_multi;
+	/* If the event is not in a file, this is for the probes of changes of code. */
+	t->attachment.ops = tracer_preferred_ops(t);
+	return NULL;
 }
 
-struct error *tracer_try_event(struct tracer *t)
+struct error *tracer_load_event(struct tracer *t, unsigned beside)
 {
 	static const char *const names[] = {"on_event"};
 	enum event_kind event = t->run.event->kind;
 	bool is_in_file = event_is_in_file(event);
-	const struct program_kind kind = {is_in_file ? BPF_PROG_TYPE_KPROBE
-						     : kernel_events_program_type(event),
-					  is_in_file ? ops_of(t)->attach_type : 0};
+	const struct program_kind kind = {
+		is_in_file ? BPF_PROG_TYPE_KPROBE : kernel_events_program_type(event),
+		is_in_file ? t->attachment.ops->attach_type : 0};
 	struct error *err =
 		compiler_load(t->compiler, names, 1, kind, &t->programs[PROGRAM_EVENT]);
 
+	(void)beside;
 	if (err)
 		t->programs[PROGRAM_EVENT] = -1;
-	/* If the event is not in a file, this is for the probes of changes of code. */
-	t->attachment.ops = ops_of(t);
-	t->program_count = PROGRAM_EVENT_COUNT;
 	return err;
 }
 
 /* One event of the kernel serves all processes: attach it once. */
-static struct error *attach_kernel_event(struct tracer *t, const struct event_spec *spec)
+struct error *tracer_attach_kernel_event(struct tracer *t)
 {
-	struct error *err;
-
-	if (t->kernel_events.fds.len)
-		return NULL;
-	err = kernel_events_attach(&t->kernel_events, spec, t->programs[PROGRAM_EVENT]);
-	if (!err && t->run.mappings)
-		err = tracer_attach_growth(t);
-	return err;
+	return t->kernel_events.fds.len
+		       ? NULL
+		       : kernel_events_attach(&t->kernel_events, t->run.event,
+					      t->programs[PROGRAM_EVENT]);
 }
 
 struct addition {
@@ -89,15 +84,15 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 	return NULL;
 }
 
-struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int pid,
-				  size_t *refused)
+static struct error *attach(struct tracer *t, const struct plan *plan, int pid,
+			    size_t *refused)
 {
 	_cleanup_(addition_deinit) struct addition a = {0};
 	struct error *err;
 
 	*refused = 0;
 	if (!event_is_in_file(plan->event->kind))
-		return attach_kernel_event(t, plan->event);
+		return tracer_attach_kernel_event(t);
 	err = collect(t, plan, pid, &a);
 	if (!err && a.probes.len)
 		err = tracer_attach_probes(t, pid, a.probes.data, a.probes.len);
@@ -185,18 +180,18 @@ static struct error *add_hits(const struct tracer *t, const struct hits *hits,
 	return NULL;
 }
 
-struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slots,
-				struct snapshot *snap)
+struct error *tracer_drain_events(struct tracer *t, const struct drain_slots *slots,
+				  struct snapshot *snap, bool *settled)
 {
 	const struct source_sizes *sizes = &t->source->sizes;
 	_cleanup_(hits_deinit) struct hits hits = {0};
-	struct error *err;
+	struct error *err = drain_counters(&t->maps, sizes, slots, snap);
 
-	snap->event = strdup(t->run.event->text);
+	*settled = true;
 	snap->event_period = event_period(t->run.event);
-	if (t->run.mappings)
-		snap->event_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	err = snap->event ? read_hits(t, &hits) : error_no_memory();
+	snap->event = err ? NULL : strdup(t->run.event->text);
+	if (!err)
+		err = snap->event ? read_hits(t, &hits) : error_no_memory();
 	if (err)
 		return err;
 
@@ -245,7 +240,7 @@ static bool remove_stacks(const void *elements, uint32_t first, uint32_t count, 
 	return true;
 }
 
-struct error *tracer_remove_events(struct tracer *t, const bool gone[])
+static struct error *remove_hits(struct tracer *t, const bool gone[])
 {
 	_cleanup_(hits_deinit) struct hits hits = {0};
 	struct error *err = read_hits(t, &hits);
@@ -259,3 +254,89 @@ struct error *tracer_remove_events(struct tracer *t, const bool gone[])
 	return mapped_walk(t->maps.stacks, t->source->sizes.max_stacks,
 			   sizeof(struct abi_stack_head), remove_stacks, (void *)&f);
 }
+
+struct error *tracer_remove_events(struct tracer *t, const bool gone[], bool held[])
+{
+	/* Most have had hits. */
+	memcpy(held, gone, t->source->sizes.process_slots * sizeof(*held));
+	return remove_hits(t, gone);
+}
+
+/* --- the mode --------------------------------------------------------------------- */
+
+/* Most kernel frames in a stack of `depth` frames. */
+#define KERNEL_FRAMES_MAX 31
+
+bool tracer_event_is_exact(const struct source_run *run)
+{
+	return run->event->kind != EVENT_URETPROBE;
+}
+
+bool tracer_event_flags(struct source_flags *flags, const struct source_run *run)
+{
+	enum event_kind kind = run->event->kind;
+	unsigned kernel_frames = run->stack_depth / 2;
+	bool ok = source_flags_add(flags, "-DEVENTS");
+
+	if (kernel_frames > KERNEL_FRAMES_MAX)
+		kernel_frames = KERNEL_FRAMES_MAX;
+	if (event_is_in_file(kind))
+		ok &= source_flags_add(flags, "-DEVENT_HAS_USER_REGISTERS");
+	/* Unwind information is also right at the first instruction; frame pointers are
+	 * not. */
+	if (kind == EVENT_UPROBE && !run->event->offset && !run->rules)
+		ok &= source_flags_add(flags, "-DWALK_FIRST=1");
+	if (run->config->kernel_stacks && kernel_frames)
+		ok &= source_flags_add(flags, "-DKERNEL_FRAMES=%u", kernel_frames) &&
+		      source_flags_add(flags, "-DWALK_DEPTH=%u",
+				       run->stack_depth - kernel_frames);
+	return ok;
+}
+
+struct error *tracer_look_for_event(struct tracer *t)
+{
+	const struct event_spec *event = t->run.event;
+	struct kernel_offsets offsets;
+
+	if (event_is_in_file(event->kind))
+		return NULL;
+	if (t->features.cookies)
+		return kernel_events_check(event);
+	/* Without the cookies of 5.15 there is no bpf_task_pt_regs() either. */
+	kernel_offsets_get(&t->cache, &offsets);
+	if (!offsets.has_stack || !offsets.pt_regs_as_embedded)
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"counting %s needs Linux 5.15, or type information "
+			"(CONFIG_DEBUG_INFO_BTF), to find the registers of user space",
+			event->text);
+	return kernel_events_check(event);
+}
+
+/* The plan has already looked for events in files. */
+struct error *tracer_dry_run_event(const struct tracer_setup *setup, FILE *out)
+{
+	(void)out;
+	return event_is_in_file(setup->event->kind) ? NULL
+						    : kernel_events_check(setup->event);
+}
+
+const struct trace_mode trace_mode_event = {
+	.does = "counts an event, not allocations",
+	.class = BLOCK_EVENT,
+	.source =
+		{
+			.able = MODE_HITS | MODE_PROCESSES | MODE_FORKS,
+			.fragments = {"event.c"},
+			.is_exact = tracer_event_is_exact,
+			.add_flags = tracer_event_flags,
+		},
+	.look = tracer_look_for_event,
+	.begin_load = tracer_begin_event,
+	.load = tracer_load_event,
+	.attach_once = tracer_attach_tracepoints,
+	.attach = attach,
+	.drain = tracer_drain_events,
+	.drop_slots = tracer_remove_events,
+	.dry_run = tracer_dry_run_event,
+};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Traces mappings by system call, for runs with an event (probes/growth.c). */
+/* Counts stacks of page faults, and traces mappings by system call (probes/growth.c). */
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/bpf.h>
 
@@ -39,7 +40,8 @@ static struct error *attach_raw(struct tracer *t, const int programs[2])
 	return err;
 }
 
-struct error *tracer_attach_growth(struct tracer *t)
+/* Attach to the system calls that create mappings. */
+static struct error *attach_calls(struct tracer *t)
 {
 	static const char *const names[] = {"on_mapping_call", "on_mapping_return"};
 	const struct program_kind kind = {BPF_PROG_TYPE_TRACEPOINT, 0};
@@ -64,6 +66,21 @@ struct error *tracer_attach_growth(struct tracer *t)
 		return err;
 	error_destroy(err);
 	return attach_raw(t, programs);
+}
+
+static struct error *attach(struct tracer *t, const struct plan *plan, int pid,
+			    size_t *refused)
+{
+	struct error *err;
+
+	(void)plan;
+	(void)pid;
+	*refused = 0;
+	/* Page faults and system calls are the kernel's: attached once for all. */
+	if (t->kernel_events.fds.len)
+		return NULL;
+	err = tracer_attach_kernel_event(t);
+	return err ? err : attach_calls(t);
 }
 
 /* The end of the mapping [heap]. It is the program break, rounded up to a page;
@@ -93,7 +110,7 @@ static uint64_t *map_ends(struct tracer *t, size_t *bytes)
 	return fd < 0 ? NULL : mapped_open(fd, *bytes);
 }
 
-void tracer_begin_growth(struct tracer *t, int pid, uint32_t slot)
+static void begin_process(struct tracer *t, int pid, uint32_t slot)
 {
 	size_t bytes;
 	uint64_t *ends = map_ends(t, &bytes), unknown = 0;
@@ -106,7 +123,7 @@ void tracer_begin_growth(struct tracer *t, int pid, uint32_t slot)
 	mapped_close(ends, bytes);
 }
 
-void tracer_remove_growth(struct tracer *t, uint32_t slot)
+static void end_process(struct tracer *t, uint32_t slot)
 {
 	size_t bytes;
 	uint64_t *ends = map_ends(t, &bytes);
@@ -115,3 +132,35 @@ void tracer_remove_growth(struct tracer *t, uint32_t slot)
 		__atomic_store_n(&ends[slot], 0, __ATOMIC_SEQ_CST);
 	mapped_close(ends, bytes);
 }
+
+static struct error *drain(struct tracer *t, const struct drain_slots *slots,
+			   struct snapshot *snap, bool *settled)
+{
+	snap->event_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	return tracer_drain_events(t, slots, snap, settled);
+}
+
+const struct trace_mode trace_mode_growth = {
+	.does = "counts page faults, not allocations",
+	.event = "software:page-faults:1",
+	.class = BLOCK_EVENT,
+	.source =
+		{
+			.able = MODE_HITS | MODE_PROCESSES | MODE_FORKS,
+			.fragments = {"event.c", "growth.c"},
+			.traces_mappings = true,
+			.lacks_stack = true,
+			.is_exact = tracer_event_is_exact,
+			.add_flags = tracer_event_flags,
+		},
+	.look = tracer_look_for_event,
+	.begin_load = tracer_begin_event,
+	.load = tracer_load_event,
+	.attach_once = tracer_attach_tracepoints,
+	.attach = attach,
+	.begin_process = begin_process,
+	.end_process = end_process,
+	.drain = drain,
+	.drop_slots = tracer_remove_events,
+	.dry_run = tracer_dry_run_event,
+};

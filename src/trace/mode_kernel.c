@@ -11,12 +11,45 @@
 #include "bpf/syscall.h"
 #include "compile/source_kernel.h"
 #include "trace/tracer_state.h"
+#include "util/cleanup.h"
 
 /* --- attach ----------------------------------------------------------------------- */
 
-struct error *tracer_try_kernel(struct tracer *t)
+/* Give each class of the kernel's allocations its number. */
+static struct error *number_classes(struct tracer *t)
 {
-	t->program_count = t->kernel_points.list.len;
+	for (size_t i = 0; i < KERNEL_CLASS_COUNT; i++) {
+		struct snapshot_allocator a = {strdup(kernel_class_name(i)),
+					       strdup("[kernel]")};
+
+		if (!a.label || !a.module || !vec_push(&t->allocators, a)) {
+			free(a.label);
+			free(a.module);
+			return error_no_memory();
+		}
+	}
+	return NULL;
+}
+
+static struct error *look(struct tracer *t)
+{
+	struct error *err =
+		kernel_points_find(t->config->attach == ATTACH_PERF, &t->kernel_points);
+
+	if (err)
+		return err;
+	if (t->kernel_points.list.len > POINT_PROGRAMS)
+		return error_create(ERROR_UNSUPPORTED, "%zu tracepoints are too many",
+				    t->kernel_points.list.len);
+	t->run.kernel_points = &t->kernel_points;
+	return number_classes(t);
+}
+
+static struct error *load(struct tracer *t, unsigned beside)
+{
+	int *programs = &t->programs[PROGRAM_POINT];
+
+	(void)beside;
 	for (size_t i = 0; i < t->kernel_points.list.len; i++) {
 		const struct kernel_point *point = &t->kernel_points.list.data[i];
 		const struct program_kind kind = {point->is_raw
@@ -28,9 +61,9 @@ struct error *tracer_try_kernel(struct tracer *t)
 		struct error *err;
 
 		source_point_name(point, name);
-		err = compiler_load(t->compiler, names, 1, kind, &t->programs[i]);
+		err = compiler_load(t->compiler, names, 1, kind, &programs[i]);
 		if (err) {
-			t->programs[i] = -1;
+			programs[i] = -1;
 			return err;
 		}
 	}
@@ -74,32 +107,18 @@ static struct error *attach_record(struct tracer *t, const struct kernel_point *
 	return kernel_events_attach(&t->kernel_events, &spec, program);
 }
 
-struct error *tracer_attach_kernel(struct tracer *t)
+static struct error *attach_once(struct tracer *t)
 {
+	const int *programs = &t->programs[PROGRAM_POINT];
 	struct error *err = NULL;
 
 	for (size_t i = 0; !err && i < t->kernel_points.list.len; i++) {
 		const struct kernel_point *point = &t->kernel_points.list.data[i];
 
-		err = point->is_raw ? attach_raw(t, point, t->programs[i])
-				    : attach_record(t, point, t->programs[i]);
+		err = point->is_raw ? attach_raw(t, point, programs[i])
+				    : attach_record(t, point, programs[i]);
 	}
 	return err;
-}
-
-struct error *tracer_number_kernel(struct tracer *t)
-{
-	for (size_t i = 0; i < KERNEL_CLASS_COUNT; i++) {
-		struct snapshot_allocator a = {strdup(kernel_class_name(i)),
-					       strdup("[kernel]")};
-
-		if (!a.label || !a.module || !vec_push(&t->allocators, a)) {
-			free(a.label);
-			free(a.module);
-			return error_no_memory();
-		}
-	}
-	return NULL;
 }
 
 /* --- snapshots -------------------------------------------------------------------- */
@@ -168,7 +187,8 @@ static void complete_addresses(struct snapshot *snap)
 			block->address |= ~UINT64_C(0) << ABI_ADDRESS_BITS;
 }
 
-struct error *tracer_add_kernel(struct tracer *t, struct snapshot *snap)
+/* Add the counted totals of each class. */
+static struct error *add_classes(struct tracer *t, struct snapshot *snap)
 {
 	struct abi_kernel_counters sum = {{{0}}};
 	int fd = compiler_map(t->compiler, "kernel_counters");
@@ -180,35 +200,136 @@ struct error *tracer_add_kernel(struct tracer *t, struct snapshot *snap)
 
 	if (err)
 		return err;
-	snap->kernel_traced = snap->heap_untraced = true;
-	snap->totals[BLOCK_HEAP] = (struct snapshot_totals){0};
-	memcpy(&snap->blocks[BLOCK_KERNEL], &snap->blocks[BLOCK_HEAP],
-	       sizeof(snap->blocks[BLOCK_KERNEL]));
-	memset(&snap->blocks[BLOCK_HEAP], 0, sizeof(snap->blocks[BLOCK_HEAP]));
+	snap->totals[BLOCK_KERNEL] = (struct snapshot_totals){0};
 	for (size_t i = 0; i < KERNEL_CLASS_COUNT; i++) {
 		const uint64_t *n = sum.value[i];
 		struct snapshot_kernel_class kind = {
-			.name = strdup(kernel_class_name(i))};
+			.name = strdup(kernel_class_name(i)),
+			.totals =
+				{
+					.allocations = n[ABI_KERNEL_ALLOCATIONS],
+					.allocated_bytes = n[ABI_KERNEL_ALLOCATED_BYTES],
+					.frees = n[ABI_KERNEL_FREES],
+					.freed_bytes = n[ABI_KERNEL_FREED_BYTES],
+					.frees_unknown = n[ABI_KERNEL_FREES_UNKNOWN],
+					.failures = n[ABI_KERNEL_FAILURES],
+				},
+		};
 
 		if (!kind.name || !vec_push(&snap->kernel_classes, kind)) {
 			free(kind.name);
 			return error_no_memory();
 		}
-
-		struct snapshot_totals *totals = &snap->kernel_classes.data[i].totals;
-
-		*totals = (struct snapshot_totals){
-			.allocations = n[ABI_KERNEL_ALLOCATIONS],
-			.allocated_bytes = n[ABI_KERNEL_ALLOCATED_BYTES],
-			.frees = n[ABI_KERNEL_FREES],
-			.freed_bytes = n[ABI_KERNEL_FREED_BYTES],
-			.frees_unknown = n[ABI_KERNEL_FREES_UNKNOWN],
-			.failures = n[ABI_KERNEL_FAILURES],
-		};
-
-		add_totals(&snap->totals[BLOCK_KERNEL], totals);
+		add_totals(&snap->totals[BLOCK_KERNEL], &kind.totals);
 	}
-	cut_tracing(t, snap);
-	complete_addresses(snap);
 	return NULL;
 }
+
+/* In keys of blocks, classes stand for slots; all belong to the snapshot's first
+ * process, and so do all stacks. */
+static struct error *drain(struct tracer *t, const struct drain_slots *slots,
+			   struct snapshot *snap, bool *settled)
+{
+	uint32_t slot_count = t->source->sizes.process_slots;
+	_cleanup_(freep) uint32_t *process = calloc(slot_count, sizeof(*process));
+	const struct drain_slots by_class = {process, NULL};
+	struct error *err;
+
+	(void)slots;
+	if (!process)
+		return error_no_memory();
+	for (uint32_t i = KERNEL_CLASS_COUNT; i < slot_count; i++)
+		process[i] = SNAPSHOT_NO_PROCESS;
+	snap->kernel_traced = snap->heap_untraced = true;
+	err = tracer_drain_blocks(t, &by_class, NULL, snap, settled);
+	if (!err)
+		err = add_classes(t, snap);
+	cut_tracing(t, snap);
+	complete_addresses(snap);
+	return err;
+}
+
+bool tracer_sees_class(const struct tracer *t, enum kernel_class kind)
+{
+	return t->kernel_points.is_seen[kind];
+}
+
+/* --- the mode --------------------------------------------------------------------- */
+
+/* Records identify pages by number, arguments by struct page. */
+static bool is_by_number(const struct kernel_points *points)
+{
+	vec_foreach (point, &points->list)
+		if (point->kind == KERNEL_PAGES)
+			return !point->is_raw;
+	return false;
+}
+
+static bool add_flags(struct source_flags *flags, const struct source_run *run)
+{
+	bool ok = source_flags_add(flags, "-DKERNEL") &&
+		  source_flags_add(flags, "-DKERNEL_BY_NUMBER=%d",
+				   is_by_number(run->kernel_points));
+
+	if (run->kernel->pid)
+		ok &= source_flags_add(flags, "-DKERNEL_OF_ONE");
+	return ok;
+}
+
+static void set_values(struct run_values *values, const struct source_run *run)
+{
+	values->of[ABI_RUN_KERNEL_PID] = (uint64_t)run->kernel->pid;
+}
+
+static void append_points(struct strbuf *text, const struct source_run *run)
+{
+	vec_foreach (point, &run->kernel_points->list)
+		source_append_point(text, point);
+}
+
+static const char *name_of(const struct kernel_points *points)
+{
+	return points->list.data[0].is_raw ? "raw tracepoints" : "perf events";
+}
+
+static const char *attach_name(const struct tracer *t)
+{
+	return name_of(&t->kernel_points);
+}
+
+static struct error *dry_run(const struct tracer_setup *setup, FILE *out)
+{
+	struct kernel_features features;
+	struct kernel_points points;
+	struct error *err =
+		kernel_points_find(setup->config->attach == ATTACH_PERF, &points);
+
+	if (err)
+		return err;
+	kernel_points_print(&points, out);
+	fprintf(out, "attach by: %s\n", name_of(&points));
+	kernel_features_detect(&features);
+	fprintf(out, "tables: %s\n", tables_text(setup->config->tables, &features));
+	kernel_points_deinit(&points);
+	return NULL;
+}
+
+const struct trace_mode trace_mode_kernel = {
+	.does = "traces what the kernel allocates and nothing else",
+	.class = BLOCK_KERNEL,
+	.source =
+		{
+			.able = MODE_BLOCKS,
+			.fragments = {"kernel.c"},
+			.add_flags = add_flags,
+			.set_values = set_values,
+			.append_before = source_append_ranges,
+			.append_after = append_points,
+		},
+	.look = look,
+	.load = load,
+	.attach_once = attach_once,
+	.drain = drain,
+	.attach_name = attach_name,
+	.dry_run = dry_run,
+};
