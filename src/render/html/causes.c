@@ -32,6 +32,17 @@ struct list {
 
 /* --- numbers ------------------------------------------------------------------------ */
 
+/* Append "+2.7 MiB/min", or "<0.1 MiB/min". */
+static void append_rate(const struct list *list, double slope)
+{
+	struct units_text rate = brief_rate_format(&list->rate, slope);
+
+	if (!(slope > 0))
+		return;
+	strbuf_append(list->out, *rate.s == '<' ? "" : "+");
+	html_append_text(list->out, rate.s);
+}
+
 /* Append bytes, rate and share: of live memory, as everywhere on the page. The rate is
  * shown only with leak suspects. */
 static void append_numbers(const struct list *list, uint64_t size_bytes, double slope)
@@ -41,10 +52,11 @@ static void append_numbers(const struct list *list, uint64_t size_bytes, double 
 	strbuf_appendf(list->out,
 		       "<span class=\"held\" title=\"%" PRIu64 " bytes\">%s</span> ",
 		       size_bytes, units_format_bytes(size_bytes).s);
-	if (list->causes->suspect_count)
-		strbuf_appendf(list->out, "<span class=\"rate\">%s%s</span> ",
-			       slope > 0 ? "+" : "",
-			       slope > 0 ? brief_rate_format(&list->rate, slope).s : "");
+	if (list->causes->suspect_count) {
+		strbuf_append(list->out, "<span class=\"rate\">");
+		append_rate(list, slope);
+		strbuf_append(list->out, "</span> ");
+	}
 	strbuf_appendf(list->out, "<span class=\"share\">%s</span> ",
 		       text_format_share(size_bytes, live_bytes).s);
 	html_append_bar_picture(list->out, size_bytes, live_bytes);

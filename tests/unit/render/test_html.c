@@ -245,6 +245,33 @@ static void hostile_counts(void)
 	CHECK_CONTAINS(html, "</html>\n");
 }
 
+/* A suspect far below the fastest one. */
+static void rates_are_escaped(void)
+{
+	static const double slopes[] = {3 * 1048576.0 / 60, 100};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	f.snap->has_trends = true;
+	for (size_t i = 0; i < 2; i++) {
+		fixture_block(&f, BLOCK_HEAP, 1000, 1,
+			      FIXTURE_STACK(&f, STACK_END_COMPLETE,
+					    fixture_symbol(&f, i ? "slow" : "fast",
+							   "/srv/app/bin/leaky")));
+		REQUIRE(vec_push(&f.snap->trends[BLOCK_HEAP],
+				 (struct snapshot_trend){.intervals = 9,
+							 .grew = 9,
+							 .slope_bytes_per_s = slopes[i],
+							 .determination = 1,
+							 .rise_bytes = 900}));
+	}
+
+	_cleanup_(freep) char *html = render(&f);
+
+	CHECK_CONTAINS(html, "<span class=\"rate\">+3.0 MiB/min</span>");
+	CHECK_CONTAINS(html, "<span class=\"rate\">&lt;0.1 MiB/min</span>");
+}
+
 int main(void)
 {
 	RUN(the_policy_names_script_and_style);
@@ -255,5 +282,6 @@ int main(void)
 	RUN(own_code_is_highlighted);
 	RUN(hostile_moments);
 	RUN(hostile_counts);
+	RUN(rates_are_escaped);
 	return check_done();
 }
