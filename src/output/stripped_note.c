@@ -73,6 +73,14 @@ static bool is_named_before(const struct named *named, size_t at)
 	return false;
 }
 
+static bool has_build_id(const struct named *named)
+{
+	for (size_t i = 0; i < named->count; i++)
+		if (named->files[i]->build_id)
+			return true;
+	return false;
+}
+
 /* Append " of python3.11-minimal, libxml2 (NAME-dbgsym, or NAME-dbg)". */
 static void append_packages(struct strbuf *text, const struct named *named)
 {
@@ -87,10 +95,11 @@ static void append_packages(struct strbuf *text, const struct named *named)
 	}
 	if (!strcmp(separator, ", "))
 		strbuf_append(text, " (NAME-dbgsym, or -dbg of the source package)");
-	else if (named->system == PACKAGES_RPM)
+	else if (named->system == PACKAGES_RPM && has_build_id(named))
 		strbuf_append(text, " that provide \"debuginfo(build-id) = ID\"");
 	else
-		strbuf_append(text, " (-dbgsym, -debuginfo) with these build-ids");
+		strbuf_appendf(text, " (-dbgsym, -debuginfo)%s",
+			       has_build_id(named) ? " with these build-ids" : "");
 }
 
 bool stripped_note_say(const struct stripped_note *note, const struct report *report,

@@ -80,7 +80,7 @@ static void stored(void)
 	fixture_report(&f);
 	check(f.report, true,
 	      "memtrace: no function names in a.so: debug packages (-dbgsym, -debuginfo) "
-	      "with these build-ids have them; unpack them to DIR and add --debug-dir "
+	      "have them; unpack them to DIR and add --debug-dir "
 	      "DIR\n");
 }
 
@@ -95,6 +95,7 @@ static void of_files(const char *const paths[], size_t count, const char *want)
 	fixture_init(&f);
 	for (size_t i = 0; i < count; i++)
 		frames[i] = fixture_symbol(&f, NULL, paths[i]);
+	fixture_module(&f, FIXTURE_BASE, FIXTURE_BASE + 0x100, paths[0], "12ab");
 	fixture_block(&f, BLOCK_HEAP, 8, 1,
 		      fixture_stack(&f, STACK_END_COMPLETE, count, frames));
 	fixture_report(&f);
@@ -126,12 +127,13 @@ static void packages(void)
 	root = dir;
 	of_files(one, 1,
 		 WITHOUT
-		 "app: debug packages (-dbgsym, -debuginfo) with these build-ids" FETCH);
+		 "app (build-id 12ab): debug packages (-dbgsym, -debuginfo) with these "
+		 "build-ids" FETCH);
 	snprintf(command, sizeof(command), "mkdir -p %s/var/lib/rpm", dir);
 	REQUIRE(!system(command));
 	of_files(one, 1,
-		 WITHOUT
-		 "app: debug packages that provide \"debuginfo(build-id) = ID\"" FETCH);
+		 WITHOUT "app (build-id 12ab): debug packages that provide "
+			 "\"debuginfo(build-id) = ID\"" FETCH);
 	snprintf(command, sizeof(command), "mkdir -p %s/var/lib/dpkg/info", dir);
 	REQUIRE(!system(command));
 	put("app-minimal.list", "/.\n/usr\n/usr/bin\n/usr/bin/app\n/usr/bin/app.conf\n");
@@ -139,19 +141,23 @@ static void packages(void)
 	put("other.list", "/usr/bin/app.conf\n/x/usr/bin/ap\n/usr/lib/libx.so.1\n");
 	put("wrong.md5sums", "/usr/lib/libx.so\n");
 	of_files(one, 1,
-		 WITHOUT "app: debug packages of app-minimal (NAME-dbgsym, or -dbg of "
+		 WITHOUT "app (build-id 12ab): debug packages of app-minimal "
+			 "(NAME-dbgsym, or -dbg of "
 			 "the source package)" FETCH);
 	of_files(three, 3,
-		 WITHOUT "app, libc.so.6, libx.so: debug packages of app-minimal, libc6 "
+		 WITHOUT "app, libc.so.6 (build-id 12ab), libx.so: debug packages of "
+			 "app-minimal, libc6 "
 			 "(NAME-dbgsym, or -dbg of the source package)" FETCH);
 	of_files(none, 2,
-		 WITHOUT "etc, ap: debug packages (-dbgsym, -debuginfo) with these "
-			 "build-ids" FETCH);
+		 WITHOUT
+		 "etc, ap (build-id 12ab): debug packages (-dbgsym, -debuginfo) with "
+		 "these build-ids" FETCH);
 	/* A container's file has the package of another machine. */
 	root = NULL;
 	of_files(one, 1,
 		 WITHOUT
-		 "app: debug packages (-dbgsym, -debuginfo) with these build-ids" FETCH);
+		 "app (build-id 12ab): debug packages (-dbgsym, -debuginfo) with these "
+		 "build-ids" FETCH);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	REQUIRE(!system(command));
 }
