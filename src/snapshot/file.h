@@ -19,6 +19,10 @@
 struct error *snapshot_write(const struct snapshot *snap, FILE *out)
 	__attribute__((warn_unused_result));
 
+/* The same, without compression, for a reader on this machine: several times faster. */
+struct error *snapshot_write_quickly(const struct snapshot *snap, FILE *out)
+	__attribute__((warn_unused_result));
+
 /*
  * Read a snapshot from the current position of `in` to its end. `size_bytes` is the
  * number of bytes left in `in`. The contents are not trusted. Memory stays below a few

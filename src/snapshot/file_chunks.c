@@ -77,7 +77,8 @@ static void write_chunk(struct chunk_writer *w)
 
 	if (!w->filled)
 		size = 0;
-	else if (compress2(w->packed, &size, w->content, w->filled, LEVEL) != Z_OK)
+	else if (compress2(w->packed, &size, w->content, w->filled,
+			   w->stores ? Z_NO_COMPRESSION : LEVEL) != Z_OK)
 		w->failed = true;
 	if (w->failed)
 		return;

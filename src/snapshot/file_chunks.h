@@ -27,6 +27,7 @@ struct chunk_writer {
 	size_t filled, packed_size;
 	uint32_t crc; /* of everything written so far */
 	bool failed;  /* out of memory */
+	bool stores;  /* without compression; may be set after chunk_writer_init() */
 };
 
 /* Write the head of the file. */

@@ -174,13 +174,14 @@ static void write_table(struct writer *w, const struct file_table *table)
 		write_column(w, &rows, table->row_bytes, &table->fields[i]);
 }
 
-struct error *snapshot_write(const struct snapshot *snap, FILE *out)
+static struct error *write_all(const struct snapshot *snap, bool packs, FILE *out)
 {
 	struct writer w = {.content = {.snap = *snap}};
 	struct error *err = chunk_writer_init(&w.chunks, out);
 
 	if (err)
 		return err;
+	w.chunks.stores = !packs;
 	w.failed = !add_modules(&w.content) || !add_names(&w.content);
 	if (!w.failed)
 		collect_texts(&w);
@@ -194,4 +195,14 @@ struct error *snapshot_write(const struct snapshot *snap, FILE *out)
 	file_content_deinit(&w.content);
 	string_table_deinit(&w.texts);
 	return err;
+}
+
+struct error *snapshot_write(const struct snapshot *snap, FILE *out)
+{
+	return write_all(snap, true, out);
+}
+
+struct error *snapshot_write_quickly(const struct snapshot *snap, FILE *out)
+{
+	return write_all(snap, false, out);
 }

@@ -124,27 +124,41 @@ static double *sum_stacks(const struct snapshot *snap, enum block_class class,
 	return bytes;
 }
 
-static struct error *add_trends(struct timeline *timeline, struct snapshot *snap,
-				enum block_class class,
-				const struct sampling_weights *weights, double time_s)
+/* Room for the lines of all stacks of the snapshot. */
+static bool reserve_lines(struct timeline *timeline, enum block_class class, size_t count)
 {
-	_cleanup_(freep) double *bytes = sum_stacks(snap, class, weights);
-	size_t count = snap->stacks.len, known = timeline->lines[class].len;
+	size_t known = timeline->lines[class].len;
 
-	if (!bytes || !vec_reserve(&timeline->lines[class], count) ||
-	    !vec_reserve(&snap->trends[class], count))
-		return error_no_memory();
+	if (!vec_reserve(&timeline->lines[class], count))
+		return false;
 	if (count > known) {
 		memset(timeline->lines[class].data + known, 0,
 		       (count - known) * sizeof(struct line));
 		timeline->lines[class].len = count;
 	}
-	for (size_t i = 0; i < count; i++) {
-		struct line *line = &timeline->lines[class].data[i];
+	return true;
+}
 
-		if (line->points || bytes[i] > 0)
-			line_add(line, time_s, bytes[i]);
-		snap->trends[class].data[i] = line_trend(line);
+/* `keeps`: the timeline does. Otherwise only the snapshot gets the trends. */
+static struct error *add_trends(struct timeline *timeline, struct snapshot *snap,
+				enum block_class class,
+				const struct sampling_weights *weights, double time_s,
+				bool keeps)
+{
+	_cleanup_(freep) double *bytes = sum_stacks(snap, class, weights);
+	size_t count = snap->stacks.len;
+
+	if (!bytes || !reserve_lines(timeline, class, count) ||
+	    !vec_reserve(&snap->trends[class], count))
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		struct line *kept = &timeline->lines[class].data[i], line = *kept;
+
+		if (line.points || bytes[i] > 0)
+			line_add(&line, time_s, bytes[i]);
+		snap->trends[class].data[i] = line_trend(&line);
+		if (keeps)
+			*kept = line;
 	}
 	snap->trends[class].len = count;
 	return NULL;
@@ -205,40 +219,54 @@ static void thin(struct timeline *timeline)
 }
 
 static struct error *add_moment(struct timeline *timeline, struct snapshot *snap,
-				const struct sampling_weights *weights)
+				const struct sampling_weights *weights, bool keeps)
 {
-	size_t count;
+	const struct snapshot_moment moment = moment_of(snap, weights);
+	size_t count = timeline->moments.len;
 
-	if (timeline->moments.len >= TIMELINE_MOMENTS)
-		thin(timeline);
-	if (!vec_push(&timeline->moments, moment_of(snap, weights)))
+	if (!vec_reserve(&snap->moments, count + 1))
 		return error_no_memory();
-	count = timeline->moments.len;
-	if (!vec_reserve(&snap->moments, count))
-		return error_no_memory();
-	memcpy(snap->moments.data, timeline->moments.data,
-	       count * sizeof(*snap->moments.data));
-	snap->moments.len = count;
+	if (keeps) {
+		if (count >= TIMELINE_MOMENTS)
+			thin(timeline);
+		count = timeline->moments.len;
+		if (!vec_push(&timeline->moments, moment))
+			return error_no_memory();
+	}
+	if (count)
+		memcpy(snap->moments.data, timeline->moments.data,
+		       count * sizeof(*snap->moments.data));
+	snap->moments.data[count] = moment;
+	snap->moments.len = count + 1;
 	return NULL;
+}
+
+static struct error *add(struct timeline *timeline, struct snapshot *snap, bool keeps)
+{
+	uint64_t start_ns = timeline->moments.len ? timeline->start_ns : snap->time_ns;
+	double time_s =
+		snap->time_ns > start_ns ? (double)(snap->time_ns - start_ns) / 1e9 : 0;
+	struct sampling_weights weights;
+	struct error *err;
+
+	if (keeps)
+		timeline->start_ns = start_ns;
+	sampling_weights_init(snap, &weights);
+	err = add_moment(timeline, snap, &weights, keeps);
+	for (size_t i = 0; !err && i < BLOCK_CLASS_COUNT; i++)
+		err = add_trends(timeline, snap, (enum block_class)i, &weights, time_s,
+				 keeps);
+	if (!err)
+		snap->has_trends = true;
+	return err;
 }
 
 struct error *timeline_add(struct timeline *timeline, struct snapshot *snap)
 {
-	struct sampling_weights weights;
-	struct error *err;
+	return add(timeline, snap, true);
+}
 
-	if (!timeline->moments.len)
-		timeline->start_ns = snap->time_ns;
-
-	double time_s = snap->time_ns > timeline->start_ns
-				? (double)(snap->time_ns - timeline->start_ns) / 1e9
-				: 0;
-
-	sampling_weights_init(snap, &weights);
-	err = add_moment(timeline, snap, &weights);
-	for (size_t i = 0; !err && i < BLOCK_CLASS_COUNT; i++)
-		err = add_trends(timeline, snap, (enum block_class)i, &weights, time_s);
-	if (!err)
-		snap->has_trends = true;
-	return err;
+struct error *timeline_show(struct timeline *timeline, struct snapshot *snap)
+{
+	return add(timeline, snap, false);
 }
