@@ -73,6 +73,7 @@ static struct error *push_note(candidates *list, enum name_note note, size_t slo
 		[NOTE_NO_STACK] = "[no stack: it was not stored]",
 		[NOTE_NO_FRAMES] = "[no frames]",
 		[NOTE_NO_PROCESS] = "[process not known]",
+		[NOTE_OTHER] = "[other]",
 		[NOTE_END + STACK_END_DEPTH] = "[truncated: stack depth limit]",
 		[NOTE_END + STACK_END_NO_FRAME] = "[truncated: no frame pointer]",
 		[NOTE_END + STACK_END_UNREADABLE] = "[truncated: unreadable stack]",

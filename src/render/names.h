@@ -19,7 +19,8 @@ enum name_note {
 	NOTE_NO_STACK,
 	NOTE_NO_FRAMES,
 	NOTE_NO_PROCESS,
-	NOTE_END, /* first of STACK_END_COUNT notes, one for each enum stack_end */
+	NOTE_OTHER, /* call paths without names of their own */
+	NOTE_END,   /* first of STACK_END_COUNT notes, one for each enum stack_end */
 	NOTE_PROCESSES = NOTE_END + STACK_END_COUNT,
 	NOTE_COUNT,
 };

@@ -6,10 +6,10 @@
 #include "render/pprof/parts.h"
 #include "util/cleanup.h"
 
-/* Mappings are numbered across all processes, from 1. */
-static uint64_t mapping_id(const struct snapshot *snap,
-			   const struct snapshot_process *process,
-			   const struct snapshot_module *module)
+/* The number of a mapping, counted across all processes, from 1. */
+static uint64_t mapping_number(const struct snapshot *snap,
+			       const struct snapshot_process *process,
+			       const struct snapshot_module *module)
 {
 	uint64_t before = 0;
 
@@ -18,15 +18,15 @@ static uint64_t mapping_id(const struct snapshot *snap,
 	return before + (uint64_t)(module - process->modules.data) + 1;
 }
 
-/* The id of the mapping that contains the frame with this index; 0: none. */
-static uint64_t frame_mapping_id(const struct pprof_builder *b, size_t index)
+/* The number of the mapping that contains the frame with this index; 0: none. */
+static uint64_t frame_mapping(const struct pprof_builder *b, size_t index)
 {
 	const struct snapshot_process *process = b->names.owners[index];
 	const struct snapshot_module *module =
 		process ? snapshot_find_module(process, b->names.frames[index]->address)
 			: NULL;
 
-	return module ? mapping_id(b->report->snapshot, process, module) : 0;
+	return module ? mapping_number(b->report->snapshot, process, module) : 0;
 }
 
 /* What is known about the frames of a mapping. */
@@ -58,12 +58,12 @@ static void write_mapping(struct pprof_builder *b, uint64_t id,
 }
 
 /* Write the mappings of the first process's executable (`main_program`), or all
- * others. */
+ * others. *id is the last id. */
 static void write_mappings_of(struct pprof_builder *b, bool main_program,
-			      const struct known *known)
+			      const struct known *known, uint64_t *id)
 {
 	const struct snapshot *snap = b->report->snapshot;
-	uint64_t id = 0;
+	uint64_t number = 0;
 
 	vec_foreach (process, &snap->processes) {
 		vec_foreach (module, &process->modules) {
@@ -71,9 +71,11 @@ static void write_mappings_of(struct pprof_builder *b, bool main_program,
 				       process->executable &&
 				       !strcmp(module->path, process->executable);
 
-			id++;
-			if (is_main == main_program)
-				write_mapping(b, id, module, &known[id]);
+			number++;
+			if (is_main != main_program)
+				continue;
+			b->mappings[number] = ++*id;
+			write_mapping(b, *id, module, &known[number]);
 		}
 	}
 }
@@ -83,13 +85,15 @@ static void write_mappings(struct pprof_builder *b)
 {
 	const struct names *names = &b->names;
 	size_t count = 1;
+	uint64_t id = 0;
 
 	vec_foreach (process, &b->report->snapshot->processes)
 		count += process->modules.len;
 
 	_cleanup_(freep) struct known *known = calloc(count, sizeof(*known));
 
-	if (!known) {
+	b->mappings = calloc(count, sizeof(*b->mappings));
+	if (!known || !b->mappings) {
 		b->failed = true;
 		return;
 	}
@@ -97,7 +101,7 @@ static void write_mappings(struct pprof_builder *b)
 		if (!names->frames[i])
 			continue;
 
-		struct known *of = &known[frame_mapping_id(b, i)];
+		struct known *of = &known[frame_mapping(b, i)];
 
 		if (names->list.data[names->ids[i]].is_symbol)
 			of->named = true;
@@ -105,8 +109,8 @@ static void write_mappings(struct pprof_builder *b)
 			of->unnamed = true;
 		of->lined |= names->frames[i]->line > 0;
 	}
-	write_mappings_of(b, true, known);
-	write_mappings_of(b, false, known);
+	write_mappings_of(b, true, known, &id);
+	write_mappings_of(b, false, known, &id);
 }
 
 static void write_function(struct pprof_builder *b, uint64_t id, uint32_t name,
@@ -234,9 +238,9 @@ static void write_frame(struct pprof_builder *b, size_t index)
 	lines list = {0};
 	size_t first = index;
 
-	location.id = index + 1;
+	location.id = b->locations[index];
 	location.address = b->names.frames[index]->address;
-	location.mapping_id = frame_mapping_id(b, index);
+	location.mapping_id = b->mappings[frame_mapping(b, index)];
 	while (first && b->names.frames[first - 1] && !pprof_is_location(b, first - 1))
 		first--;
 	/* Without a line, pprof shows the mapping or the address. The placeholder for
@@ -265,22 +269,37 @@ static void write_name(struct pprof_builder *b, uint64_t id, uint32_t name)
 static void write_locations(struct pprof_builder *b)
 {
 	const struct names *names = &b->names;
-	uint64_t id = names->frame_count + 1;
+	uint64_t id = 0, *next;
 
-	for (size_t i = 0; i < names->frame_count; i++) {
-		if (pprof_is_location(b, i))
-			write_frame(b, i);
+	b->locations = calloc(names->frame_count + NOTE_COUNT +
+				      b->report->snapshot->processes.len,
+			      sizeof(*b->locations));
+	if (!b->locations) {
+		b->failed = true;
+		return;
 	}
-	for (size_t i = 0; i < NOTE_COUNT; i++)
-		write_name(b, id++, names_note(names, (enum name_note)i));
-	vec_foreach (process, &b->report->snapshot->processes)
-		write_name(b, id++, names_process(names, process));
+	for (size_t i = 0; i < names->frame_count; i++) {
+		if (!pprof_is_location(b, i))
+			continue;
+		b->locations[i] = ++id;
+		write_frame(b, i);
+	}
+	next = b->locations + names->frame_count;
+	for (size_t i = 0; i < NOTE_COUNT; i++) {
+		*next++ = ++id;
+		write_name(b, id, names_note(names, (enum name_note)i));
+	}
+	vec_foreach (process, &b->report->snapshot->processes) {
+		*next++ = ++id;
+		write_name(b, id, names_process(names, process));
+	}
 }
 
 void pprof_write_code(struct pprof_builder *b)
 {
 	write_mappings(b);
-	write_functions(b);
+	if (!b->failed)
+		write_functions(b);
 	if (!b->failed)
 		write_locations(b);
 }

@@ -6,7 +6,24 @@
 #include "profile.pb-c.h"
 #include "render/gzip.h"
 #include "render/names.h"
+#include "render/pprof/pprof.h"
 #include "util/hashmap.h"
+
+/* Value types, in the order of the values in a sample. */
+enum pprof_value {
+	MAPPED_OBJECTS, /* these two only if mappings are traced */
+	MAPPED_SPACE,
+	KERNEL_OBJECTS, /* these two only if the kernel is traced */
+	KERNEL_SPACE,
+	PEAK_OBJECTS, /* these two only if what was live at the peak was counted */
+	PEAK_SPACE,
+	ALLOC_OBJECTS, /* these two only if traffic is measured */
+	ALLOC_SPACE,
+	INUSE_OBJECTS,
+	INUSE_SPACE,
+	EVENTS, /* instead of INUSE_*, with an event */
+	PPROF_VALUES,
+};
 
 /* Blocks that are equal in all of this share one sample. */
 struct pprof_unit {
@@ -23,8 +40,10 @@ struct pprof_unit {
  */
 struct pprof_builder {
 	const struct report *report;
+	const struct pprof_options *options;
 	struct names names;
 	struct gzip gzip;
+	bool keeps_packed;   /* nothing is written: `packed` is the whole profile */
 	VEC(uint8_t) packed; /* packed parts that were not written yet */
 	VEC(uint64_t) stack; /* location ids of the current row */
 	VEC(uint8_t)
@@ -37,11 +56,25 @@ struct pprof_builder {
 					 name */
 	uint64_t *functions;    /* by report_frame.index: function id if the frame has a
 				   source file, else 0 */
+	uint64_t *mappings;     /* by number across all processes, from 1: id */
+	uint64_t *locations;    /* by place (see below): id */
+	size_t folded;          /* call paths in the sample "[other]" */
 	struct hashmap threads; /* tid -> index of its string */
 	int64_t strings;        /* number of strings written so far */
 	int64_t bytes, thread;  /* string indices of the labels */
 	bool failed;            /* out of memory */
 };
+
+/* Is this one of the profile's value types? */
+bool pprof_has_value(const struct pprof_builder *b, enum pprof_value value);
+
+static inline int64_t pprof_clamp(uint64_t n)
+{
+	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
+/* Room for `size` bytes of the profile; NULL: out of memory. */
+uint8_t *pprof_extend(struct pprof_builder *b, size_t size);
 
 /* Write one part of the profile. */
 void pprof_write_part(struct pprof_builder *b, const Pprof__Profile *part);
@@ -54,12 +87,21 @@ int64_t pprof_write_string(struct pprof_builder *b, const char *text);
 int64_t pprof_write_text(struct pprof_builder *b, const char *text);
 
 /*
- * Write the mappings, functions and locations. The id of a frame's location is its index
- * plus 1. After the frames come the locations of the notes, then of the processes.
- * Functions that were inlined at an address are lines of a single location, innermost
- * first.
+ * Write the mappings, functions and locations. The places that have a location are the
+ * frames by index, after them the notes, then the processes. Functions that were inlined
+ * at an address are lines of a single location, innermost first.
  */
 void pprof_write_code(struct pprof_builder *b);
+
+/* Write the head: value types, times, the comment. */
+void pprof_write_head(struct pprof_builder *b);
+
+/* Write the samples of a row, after the code. */
+void pprof_write_row(struct pprof_builder *b, const struct report_section *section,
+		     const struct report_row *row);
+
+/* Write the sample of the rows that are in `whole`, but not in the report. */
+void pprof_write_other(struct pprof_builder *b, const struct report *whole);
 
 /* False for an inlined frame, which is a line of the next frame's location. */
 bool pprof_is_location(const struct pprof_builder *b, size_t index);

@@ -3,10 +3,12 @@
  * (CheckValid in profile/profile.go of github.com/google/pprof). */
 #include "fixture.h"
 #include "fixture_lines.h"
+#include "fixture_timeline.h"
 
 #include <zlib.h>
 
 #include "profile.pb-c.h"
+#include "render/pprof/pprof.h"
 
 #define PROFILE_CAP ((size_t)1 << 20)
 
@@ -22,15 +24,12 @@ static void unpacked_deinit(struct unpacked *u)
 	pprof__profile__free_unpacked(u->profile, NULL);
 }
 
-static struct unpacked render(struct fixture *f)
+/* Frees `gz`. */
+static struct unpacked unpack(char *gz, size_t len)
 {
 	struct unpacked u = {.bytes = malloc(PROFILE_CAP)};
-	size_t len;
-	char *gz;
 	z_stream stream = {0};
 
-	fixture_report(f);
-	gz = fixture_render(f, "pprof", &len);
 	/* 16: only the gzip format. */
 	REQUIRE(inflateInit2(&stream, 15 + 16) == Z_OK);
 	stream.next_in = (unsigned char *)gz;
@@ -45,6 +44,38 @@ static struct unpacked render(struct fixture *f)
 	u.profile = pprof__profile__unpack(NULL, u.len, u.bytes);
 	REQUIRE(u.profile);
 	return u;
+}
+
+static struct unpacked render(struct fixture *f)
+{
+	size_t len;
+	char *gz;
+
+	fixture_report(f);
+	gz = fixture_render(f, "pprof", &len);
+	return unpack(gz, len);
+}
+
+/* A report without blocks, as engines scrape it. */
+static void report_rows(struct fixture *f)
+{
+	const struct report_options options = {
+		.older_ns = 1, .group_by_process = true, .past = true};
+
+	fixture_report_with(f, &options);
+}
+
+static struct unpacked render_with(const struct report *report,
+				   const struct pprof_options *options)
+{
+	char *gz = NULL;
+	size_t len;
+	FILE *out = open_memstream(&gz, &len);
+
+	REQUIRE(out);
+	REQUIRE(!pprof_render(report, options, out));
+	REQUIRE(!fclose(out));
+	return unpack(gz, len);
 }
 
 static const char *text(const Pprof__Profile *p, int64_t index)
@@ -80,17 +111,20 @@ static const Pprof__Function *find_function(const Pprof__Profile *p, uint64_t id
 	return NULL;
 }
 
+/* Also what Parca requires: ids are 1, 2 and so on in the order of the lists
+ * (ValidatePprofProfile() in pkg/normalizer/validate.go of github.com/parca-dev/parca).
+ */
 static void check_valid(const Pprof__Profile *p)
 {
 	CHECK_STR(text(p, 0), "");
 	for (size_t i = 0; i < p->n_mapping; i++) {
-		CHECK(p->mapping[i]->id);
+		CHECK_INT(p->mapping[i]->id, i + 1);
 		CHECK(find_mapping(p, p->mapping[i]->id) == p->mapping[i]);
 		text(p, p->mapping[i]->filename);
 		text(p, p->mapping[i]->build_id);
 	}
 	for (size_t i = 0; i < p->n_function; i++) {
-		CHECK(p->function[i]->id);
+		CHECK_INT(p->function[i]->id, i + 1);
 		CHECK(find_function(p, p->function[i]->id) == p->function[i]);
 		text(p, p->function[i]->name);
 		text(p, p->function[i]->filename);
@@ -98,7 +132,7 @@ static void check_valid(const Pprof__Profile *p)
 	for (size_t i = 0; i < p->n_location; i++) {
 		const Pprof__Location *l = p->location[i];
 
-		CHECK(l->id);
+		CHECK_INT(l->id, i + 1);
 		CHECK(find_location(p, l->id) == l);
 		CHECK(!l->mapping_id || find_mapping(p, l->mapping_id));
 		for (size_t k = 0; k < l->n_line; k++)
@@ -464,8 +498,161 @@ static void left_out_frames_have_a_name(void)
 	CHECK_INT(find_location(p, p->sample[0]->location_id[1])->mapping_id, 0);
 }
 
+/* What does not fit is not lost: it is in one sample. */
+static void limits_fold_the_rest(void)
+{
+	const struct pprof_options whole_options = {.max_samples = 100},
+				   options = {.max_samples = 3};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	report_rows(&f);
+
+	_cleanup_(unpacked_deinit) struct unpacked whole =
+		render_with(f.report, &whole_options);
+	_cleanup_(unpacked_deinit) struct unpacked u = render_with(f.report, &options);
+	const Pprof__Profile *p = u.profile;
+
+	check_valid(whole.profile);
+	REQUIRE(whole.profile->n_sample == 5);
+	CHECK(!strstr(text(whole.profile, whole.profile->comment[0]), "[other]"));
+	check_valid(p);
+	REQUIRE(p->n_sample == 3);
+	for (size_t i = 0; i < p->n_sample; i++)
+		CHECK_INT(p->sample[i]->n_label, 0);
+	CHECK_INT(sum(p, 0), sum(whole.profile, 0));
+	CHECK_INT(sum(p, 1), sum(whole.profile, 1));
+	CHECK_INT(p->sample[0]->value[1], 2 * 1024 * 1024);
+	REQUIRE(p->sample[2]->n_location_id == 1);
+	CHECK_STR(frame_name(p, p->sample[2], 0), "[other]");
+	CHECK_INT(p->sample[2]->value[1], 1050 + 64 + 7);
+	CHECK(strstr(text(p, p->comment[0]), "; 3 call paths are folded into [other]"));
+}
+
+#define MANY_STACKS 2000
+
+static void bytes_are_limited(void)
+{
+	const struct pprof_options options = {.max_samples = 16000, .max_bytes = 20000};
+	_cleanup_(fixture_deinit) struct fixture f;
+	static char names[MANY_STACKS][16];
+	uint64_t bytes = 0;
+
+	fixture_init(&f);
+	for (size_t i = 0; i < MANY_STACKS; i++) {
+		snprintf(names[i], sizeof(names[i]), "function_%zu", i);
+
+		uint64_t leaf = fixture_symbol(&f, names[i], "/srv/app/bin/leaky");
+
+		fixture_block(&f, BLOCK_HEAP, 1000 + i, 4321,
+			      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaf));
+		bytes += 1000 + i;
+	}
+	report_rows(&f);
+
+	_cleanup_(unpacked_deinit) struct unpacked u = render_with(f.report, &options);
+	const Pprof__Profile *p = u.profile;
+
+	check_valid(p);
+	CHECK(u.len <= options.max_bytes);
+	/* The limit is used. */
+	CHECK(u.len > options.max_bytes / 2);
+	CHECK_INT(sum(p, 0), MANY_STACKS);
+	CHECK_INT(sum(p, 1), bytes);
+	/* The largest are kept. */
+	CHECK_STR(frame_name(p, p->sample[0], 0), "function_1999");
+	CHECK_STR(frame_name(p, p->sample[p->n_sample - 1], 0), "[other]");
+}
+
+/* A limit that cannot be kept: at least one row is shown. */
+static void no_limit_is_too_small(void)
+{
+	const struct pprof_options options = {.max_samples = 1, .max_bytes = 1};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	report_rows(&f);
+
+	_cleanup_(unpacked_deinit) struct unpacked u = render_with(f.report, &options);
+
+	check_valid(u.profile);
+	CHECK_INT(sum(u.profile, 1), 2 * 1024 * 1024 + 3100 + 64 + 7);
+}
+
+static int64_t value_of(const Pprof__Profile *p, const Pprof__Sample *sample,
+			const char *type)
+{
+	for (size_t i = 0; i < p->n_sample_type; i++)
+		if (!strcmp(text(p, p->sample_type[i]->type), type))
+			return sample->value[i];
+	CHECK_FAIL("no sample type %s", type);
+	return 0;
+}
+
+static void allocs_show_what_was_allocated(void)
+{
+	const struct pprof_options options = {.max_samples = 100, .shows_allocs = true};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_traffic(&f);
+	report_rows(&f);
+
+	_cleanup_(unpacked_deinit) struct unpacked u = render_with(f.report, &options);
+	const Pprof__Profile *p = u.profile;
+
+	check_valid(p);
+	REQUIRE(p->n_sample_type == 4);
+	CHECK_STR(text(p, p->sample_type[0]->type), "alloc_objects");
+	CHECK_STR(text(p, p->sample_type[1]->type), "alloc_space");
+	CHECK_STR(text(p, p->sample_type[2]->type), "inuse_objects");
+	CHECK_STR(text(p, p->sample_type[3]->type), "inuse_space");
+	CHECK_STR(text(p, p->default_sample_type), "alloc_space");
+}
+
+/* The same stacks 5 s later: one has grown by a block, and one is smaller. */
+static void changes_may_be_negative(void)
+{
+	const struct pprof_options options = {.max_samples = 100, .changes = true};
+	const struct report_options rows = {
+		.older_ns = 1, .group_by_process = true, .past = true};
+	struct report *later;
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_traffic(&f);
+	report_rows(&f);
+	f.snap->time_ns += 5 * FIXTURE_NS;
+	/* Of the two blocks of 1 MiB one is freed. */
+	f.snap->blocks[BLOCK_HEAP].data[3].size_bytes = 5;
+	f.snap->traffic.data[2].allocations += 3;
+	f.snap->traffic.data[2].allocated_bytes += 300;
+	REQUIRE(!report_build(f.snap, f.history, f.frames, &rows, REPORT_DEMAND, &later));
+
+	_cleanup_(unpacked_deinit) struct unpacked u = render_with(later, &options);
+	const Pprof__Profile *p = u.profile;
+
+	check_valid(p);
+	CHECK_INT(p->duration_nanos, 5 * FIXTURE_NS);
+	REQUIRE(p->n_sample == 1);
+	CHECK_INT(value_of(p, p->sample[0], "inuse_space"), 5 - 1024 * 1024);
+	CHECK_INT(value_of(p, p->sample[0], "inuse_objects"), 0);
+	CHECK_INT(value_of(p, p->sample[0], "alloc_objects"), 3);
+	CHECK_INT(value_of(p, p->sample[0], "alloc_space"), 300);
+	report_destroy(later);
+}
+
 int main(void)
 {
+	RUN(limits_fold_the_rest);
+	RUN(bytes_are_limited);
+	RUN(no_limit_is_too_small);
+	RUN(allocs_show_what_was_allocated);
+	RUN(changes_may_be_negative);
 	RUN(inlined_functions_are_lines);
 	RUN(head_says_what_is_measured);
 	RUN(samples_are_the_rows);
