@@ -63,6 +63,11 @@ int confined_pid(const struct confined *confined)
 	return confined->pid;
 }
 
+int confined_socket(const struct confined *confined)
+{
+	return confined->socket;
+}
+
 /* --- start and end ----------------------------------------------------------------- */
 
 static void describe_end(struct confined *c, int status)

@@ -14,6 +14,10 @@
  * for such work itself, and the child keeps root's user id and the capabilities to create
  * files. It also keeps the working directory. If this process is killed, the writer
  * removes what is incomplete and ends.
+ *
+ * A server (CONFINED_SERVER) answers clients of a socket that this process has opened. It
+ * answers no requests of this process, but runs a function of its own. It opens no files
+ * and no sockets, and may create threads.
  */
 #ifndef CONFINED_CONFINED_H
 #define CONFINED_CONFINED_H
@@ -34,6 +38,7 @@ enum confined_kind {
 	CONFINED_READER,
 	CONFINED_CLIENT,
 	CONFINED_WRITER,
+	CONFINED_SERVER,
 };
 
 /* A request in the child. */
@@ -75,6 +80,11 @@ struct confined_options {
 	/* The files that a client may open, if the kernel has Landlock. NULL: all that
 	 * its user may open. Borrowed until confined_start() returns. */
 	const struct landlock_files *files;
+	/* Of a server: its function, which gets its end of confined_socket() and the
+	 * descriptor that it keeps. The child exits when it returns. */
+	void (*run)(void *arg, int socket, int kept);
+	void *run_arg;
+	int kept; /* borrowed until confined_start() returns */
 	/* Called in the child before it ends because this process ended or closed the
 	 * socket. May be NULL. */
 	void (*ends)(void *arg);
@@ -114,6 +124,9 @@ struct error *confined_start(const struct confined_options *options,
 void confined_destroy(struct confined *confined);
 
 int confined_pid(const struct confined *confined);
+
+/* This process's end of the socket, for talking to a server. Borrowed. */
+int confined_socket(const struct confined *confined);
 
 /*
  * Send a request and wait for the answer. `in` and `fd` (-1: none) are sent. The answer

@@ -92,6 +92,29 @@ static const int writing[] = {
 	SCMP_SYS(waitid),     SCMP_SYS(getgid),     SCMP_SYS(getegid),
 };
 
+/* Besides, what a process that answers clients needs. (AddressSanitizer as above.) */
+static const int serving[] = {
+	SCMP_SYS(accept),
+	SCMP_SYS(accept4),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(sendto),
+	SCMP_SYS(shutdown),
+	SCMP_SYS(setsockopt),
+	SCMP_SYS(getsockopt),
+	SCMP_SYS(getsockname),
+	SCMP_SYS(getpeername),
+	SCMP_SYS(select),
+	SCMP_SYS(pselect6),
+	SCMP_SYS(epoll_create1),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(eventfd2),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	SCMP_SYS(sched_getaffinity),
+};
+
 /* What the C library asks about terminals. */
 static const unsigned terminal_questions[] = {TCGETS, TIOCGWINSZ};
 
@@ -174,6 +197,39 @@ struct error *filter_load_opener(void)
 		result = add_conditions(filter);
 	if (!result)
 		result = allow_reading(filter);
+	if (!result)
+		result = allow_threads(filter);
+	if (!result)
+		result = filter_load(filter);
+	return result ? filter_failed(result) : NULL;
+}
+
+struct error *filter_load_server(void)
+{
+	_cleanup_(filter_release) scmp_filter_ctx filter =
+		seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	/* fstat(3), as below */
+	const struct scmp_arg_cmp of_descriptor = {.arg = 3,
+						   .op = SCMP_CMP_MASKED_EQ,
+						   .datum_a = UINT32_MAX,
+						   .datum_b = AT_EMPTY_PATH};
+	int result;
+
+	if (!filter)
+		return error_no_memory();
+	result = filter_add_calls(filter, SCMP_ACT_ALLOW, allowed,
+				  sizeof(allowed) / sizeof(*allowed));
+	if (!result)
+		result = filter_add_calls(filter, SCMP_ACT_ALLOW, serving,
+					  sizeof(serving) / sizeof(*serving));
+	if (!result)
+		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
+					  of_descriptor);
+	if (!result)
+		result = add_conditions(filter);
+	if (!result)
+		result = filter_add_command(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl),
+					    F_SETFL);
 	if (!result)
 		result = allow_threads(filter);
 	if (!result)

@@ -29,6 +29,13 @@ struct error *filter_load_reader(int *ret_listener) __attribute__((warn_unused_r
 struct error *filter_load_client(void) __attribute__((warn_unused_result));
 
 /*
+ * Confine the calling process permanently to what answers clients: it may accept
+ * connections on its descriptors, and create threads. Paths, new sockets, other
+ * processes, and new code are refused with EPERM. Sets no_new_privs. Same errors.
+ */
+struct error *filter_load_server(void) __attribute__((warn_unused_result));
+
+/*
  * Confine the calling process permanently to what opens files for reading and passes
  * their descriptors: it may use descriptors, allocate memory, and create threads. Calls
  * for other processes, sockets, IPC and attributes of files fail with EPERM, as does

@@ -19,6 +19,7 @@
 
 #define SOCKET 3
 #define RULES  4 /* Landlock ruleset; closed if not given */
+#define KEPT   4 /* what a server keeps; it has no rules */
 
 /* Limit on the child's memory: symbol tables of the largest programs, and decompressed
  * debug sections (debug_elf_max_bytes()). */
@@ -57,8 +58,9 @@ static void limit(int resource, rlim_t want)
 	(void)setrlimit(resource, &limits);
 }
 
-/* Close all descriptors except the socket and the rules (-1: none). Standard input and
- * output become /dev/null, because libraries may write to them. */
+/* Close all descriptors except the socket and the rules, or what a server keeps (-1:
+ * none). Standard input and output become /dev/null, because libraries may write to
+ * them. */
 static void keep_only(int socket, int rules)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -97,7 +99,10 @@ static void settle(const struct confined_options *options, int socket, int paren
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (options->kind != CONFINED_WRITER && chdir("/"))
 		_exit(1);
-	keep_only(socket, options->files ? landlock_prepare(options->files) : -1);
+	if (options->kind == CONFINED_SERVER)
+		keep_only(socket, options->kept);
+	else
+		keep_only(socket, options->files ? landlock_prepare(options->files) : -1);
 	limit(RLIMIT_CORE, 0);
 	stack_limit_raise();
 	limit(RLIMIT_NOFILE, RLIM_INFINITY);
@@ -105,7 +110,7 @@ static void settle(const struct confined_options *options, int socket, int paren
 	signal(SIGXFSZ, SIG_IGN);
 	if (options->kind == CONFINED_CLIENT && options->file_bytes)
 		limit(RLIMIT_FSIZE, options->file_bytes);
-	if (options->kind == CONFINED_READER) {
+	if (options->kind == CONFINED_READER || options->kind == CONFINED_SERVER) {
 		limit(RLIMIT_FSIZE, 0);
 		if (!IS_SANITIZED)
 			limit(RLIMIT_DATA, DATA_BYTES);
@@ -136,6 +141,8 @@ static struct error *confine(const struct confined_options *options, int *ret_li
 	enter_rules(options);
 	if (options->kind == CONFINED_CLIENT)
 		return filter_load_client();
+	if (options->kind == CONFINED_SERVER)
+		return filter_load_server();
 	return filter_load_reader(options->policy.find ? ret_listener : NULL);
 }
 
@@ -160,7 +167,8 @@ static void confine_and_tell(const struct confined_options *options)
 		_exit(1);
 	/* A process with the listener could answer in the parent's place. libseccomp
 	 * also has one. */
-	syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
+	syscall(SYS_close_range, options->kind == CONFINED_SERVER ? KEPT + 1 : SOCKET + 1,
+		~0U, 0);
 }
 
 /* Without a filter: give up what can be given up, and tell the parent. */
@@ -243,8 +251,11 @@ _Noreturn void confined_serve(const struct confined_options *options, bool is_co
 		confine_and_tell(options);
 	else
 		tell_unfiltered(options);
-	while (serve_one(options, &server))
-		;
+	if (options->kind == CONFINED_SERVER)
+		options->run(options->run_arg, SOCKET, KEPT);
+	else
+		while (serve_one(options, &server))
+			;
 	if (options->ends)
 		options->ends(options->ends_arg);
 	/* Without running destructors: they are the parent's. */

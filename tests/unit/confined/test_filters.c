@@ -49,7 +49,8 @@ enum {
 	FAMILIES = 1 << 15,  /* sockets for other networks than the Internet's */
 	NEWER = 1 << 16,     /* calls that a filter cannot judge: ENOSYS */
 	WAITING = 1 << 17,   /* for children */
-	GROUP_END = 1 << 18,
+	ACCEPTING = 1 << 18, /* connections */
+	GROUP_END = 1 << 19,
 };
 
 /* A call with arguments that do no harm, mostly because they are not valid. */
@@ -176,8 +177,8 @@ static const struct attempt attempts[] = {
 	CALL(NETWORK, connect, BAD),
 	CALL(NETWORK, bind, BAD),
 	CALL(NETWORK, listen, BAD),
-	CALL(NETWORK, accept, BAD),
-	CALL(NETWORK, accept4, BAD),
+	CALL(ACCEPTING, accept, BAD),
+	CALL(ACCEPTING, accept4, BAD),
 	CALL(CODE, mmap, 0, PAGE, PROT_READ | PROT_EXEC, ANONYMOUS, BAD),
 	CALL(CODE, mprotect, 1, PAGE, PROT_EXEC),
 	CALL(CODE, pkey_mprotect, 1, PAGE, PROT_EXEC, BAD),
@@ -334,14 +335,16 @@ static void while_it_traces(void)
 	const unsigned debugging = IS_SANITIZED ? 0 : DEBUGGING;
 
 	check_filter("tracing", load_tracing,
-		     SYSTEM | NETWORK | FAMILIES | NEWER | debugging);
-	check_filter("a command", load_command, SYSTEM | NETWORK | FAMILIES | NEWER);
+		     SYSTEM | NETWORK | ACCEPTING | FAMILIES | NEWER | debugging);
+	check_filter("a command", load_command,
+		     SYSTEM | NETWORK | ACCEPTING | FAMILIES | NEWER);
 	check_filter("the network", load_network, SYSTEM | FAMILIES | NEWER | debugging);
 }
 
 static void while_it_reads_snapshots(void)
 {
-	const unsigned always = SYSTEM | NETWORK | FAMILIES | NEWER | MOUNTS | CODE;
+	const unsigned always =
+		SYSTEM | NETWORK | ACCEPTING | FAMILIES | NEWER | MOUNTS | CODE;
 
 	if (IS_SANITIZED)
 		check_filter("files", filter_load_files, always);
@@ -370,6 +373,13 @@ static void of_the_opener(void)
 	check_filter("opener", filter_load_opener,
 		     (GROUP_END - 1) &
 			     ~(unsigned)(READING | DESCRIPTORS | MEMORY | THREADS));
+}
+
+static void of_the_server(void)
+{
+	check_filter("server", filter_load_server,
+		     (GROUP_END - 1) &
+			     ~(unsigned)(DESCRIPTORS | MEMORY | THREADS | ACCEPTING));
 }
 
 /* --- threads ------------------------------------------------------------------------ */
@@ -472,6 +482,7 @@ int main(void)
 	RUN(of_clients);
 	RUN(of_readers);
 	RUN(of_the_opener);
+	RUN(of_the_server);
 	RUN(of_all_threads);
 	RUN(what_is_left);
 	return check_done();
