@@ -116,6 +116,10 @@ struct options {
 	bool debuginfod, no_demangle;
 	enum report_form names, paths; /* --names, --paths; default REPORT_FORM_AUTO */
 	bool addresses;                /* --addresses */
+	const char *listen;       /* --listen, which listen_address_parse() accepts, or
+				     NULL; borrowed from argv */
+	bool listen_allow_remote; /* --listen-allow-remote; set only with `listen` */
+	bool prints_nothing;      /* --listen without --output and --format */
 	bool force, dry_run, quiet;
 	unsigned verbose; /* number of -v options */
 	bool no_return_probes;

@@ -10,6 +10,7 @@
 #include "render/views/views.h"
 #include "trace/trace_mode.h"
 #include "frames/filter.h"
+#include "util/listen_address.h"
 #include "util/cleanup.h"
 #include "util/glob.h"
 #include "util/path.h"
@@ -339,6 +340,9 @@ static struct error *check_blocks(const struct options_given *given)
 	if (options->trace.sample_bytes && options->trace.sample_every > 1)
 		return option_error_clash(OPTION_SAMPLE_BYTES, OPTION_SAMPLE_EVERY,
 					  "samples regardless of the size");
+	/* Profiles that are scraped have alloc_space. */
+	if (options->listen && can(given, MODE_TRAFFIC))
+		options->trace.traffic = true;
 	/* A snapshot should contain everything that a replay may ask for. */
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
 	    can(given, MODE_TRAFFIC)) {
@@ -503,6 +507,35 @@ static bool wants_files(const struct options_given *given)
 	return false;
 }
 
+/* --listen, before anything is done for it. */
+static struct error *check_listen(const struct options_given *given)
+{
+	struct options *options = given->options;
+	struct listen_address address;
+	struct error *err;
+
+	if (!options->listen)
+		return options->listen_allow_remote
+			       ? option_error("--listen-allow-remote needs --listen "
+					      "ADDRESS:PORT")
+			       : NULL;
+	options->prints_nothing =
+		!given->values[OPTION_OUTPUT] && !given->values[OPTION_FORMAT];
+	/* Scraped profiles and totals shall agree. */
+	if (!given->values[OPTION_OLDER])
+		options->older_ns = 0;
+	err = listen_address_parse(options->listen, &address);
+	if (err)
+		return error_prefix(err, "--listen %s", options->listen);
+	if (!address.path && !address.is_loopback && !options->listen_allow_remote)
+		return option_error(
+			"--listen %s: other machines reach this address, and profiles "
+			"tell what the program is: add --listen-allow-remote if that is "
+			"meant, or use 127.0.0.1 or unix:PATH",
+			options->listen);
+	return NULL;
+}
+
 /* The option, if any, that asks for what a brief report does not show: it has one view
  * and one order, of live memory of processes. */
 static enum option_id not_brief(const struct options_given *given)
@@ -536,7 +569,7 @@ struct error *options_check(const struct options_given *given)
 		check_offline, choose_mode,    check_view,        check_target,
 		check_blocks,  check_mode,     check_mode_values, check_with_kernel,
 		check_sizes,   check_combined, check_files,       check_format,
-		check_live,
+		check_live,    check_listen,
 	};
 	struct error *err = check_prime(given);
 

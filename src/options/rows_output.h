@@ -101,6 +101,20 @@ OPTION(OUTPUT_EVERY,
 	.kind = KIND_FLAG, FIELD(output_every),
 	.help = "write these files anew at each report (default: at the end)")
 
+OPTION(LISTEN,
+	"listen", .argument = "ADDRESS", .kind = KIND_PATH, FIELD(listen),
+	.expected = "PORT, ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH",
+	.help = "answer HTTP requests on ADDRESS: profiles for pprof and for what scrapes "
+		"them, /metrics for Prometheus, a page for a browser; PORT (on this "
+		"machine only), ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH; reports are "
+		"then printed only with --output or --format")
+
+OPTION(LISTEN_ALLOW_REMOTE,
+	"listen-allow-remote", .kind = KIND_FLAG, FIELD(listen_allow_remote),
+	.help = "let --listen use an address that other machines reach: whoever does "
+		"sees the names of the program's functions and files, and what it "
+		"allocates")
+
 OPTION(FORCE,
 	"force", 'f', .offline = OFFLINE_ALL,
 	.kind = KIND_FLAG, FIELD(force),

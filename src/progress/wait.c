@@ -155,6 +155,7 @@ bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
 		{.fd = waiter->duration_fd, .events = POLLIN},
 		{.fd = waiter->interval_fd, .events = POLLIN},
 		{.fd = waiter->wake_fd, .events = POLLIN},
+		{.fd = waiter->ask_fd, .events = POLLIN},
 	};
 	uint64_t expirations;
 
@@ -170,7 +171,8 @@ bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
 	}
 	if (!fds[3].revents) {
 		/* Events come in bursts: collect them. */
-		usleep(BURST_US);
+		if (fds[4].revents)
+			usleep(BURST_US);
 		return false;
 	}
 	*ret = REPORT_INTERVAL;

@@ -15,6 +15,8 @@ struct stop_watch;
 
 struct waiter {
 	int signal_fd, interval_fd, duration_fd; /* -1: none */
+	int ask_fd;                              /* the same; -1: none. May be set at any
+						    time */
 	int wake_fd;                             /* borrowed; waiter_next() returns when
 						    it is readable */
 	struct stop_watch *stops;                /* NULL: none */
@@ -27,7 +29,8 @@ struct waiter {
 #define WAITER_NONE                                                                      \
 	(struct waiter)                                                                  \
 	{                                                                                \
-		.signal_fd = -1, .interval_fd = -1, .duration_fd = -1, .wake_fd = -1     \
+		.signal_fd = -1, .interval_fd = -1, .duration_fd = -1, .wake_fd = -1,    \
+		.ask_fd = -1                                                             \
 	}
 
 /*

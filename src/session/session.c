@@ -25,6 +25,7 @@ static void session_deinit(struct session *s)
 	tracer_destroy(s->kernel_tracer);
 	snapshot_join_deinit(&s->join);
 	tracees_deinit(&s->tracees);
+	serve_stop(s->serve);
 	report_history_destroy(s->history);
 	timeline_destroy(s->timeline);
 	report_history_destroy(s->saved_history);
@@ -62,8 +63,10 @@ static struct error *report_until_end(struct session *s)
 
 	for (;;) {
 		enum report_cause cause = REPORT_INTERVAL;
-		bool due = waiter_next(&s->waiter, wait_ms(s), &cause);
+		bool due;
 
+		s->waiter.ask_fd = serve_fd(s->serve);
+		due = waiter_next(&s->waiter, wait_ms(s), &cause);
 		tracer_poll(s->tracer);
 		tracer_tidy(s->tracer);
 		session_say_verdicts(s);
@@ -74,6 +77,7 @@ static struct error *report_until_end(struct session *s)
 			cause = REPORT_EXITED;
 			due = true;
 		}
+		session_observe(s);
 		if (!due)
 			continue;
 		if (cause == REPORT_INTERVAL && ++s->intervals == o->count)
@@ -113,6 +117,7 @@ static struct error *trace(struct session *s)
 		session_say_own_heaps(s);
 		session_say_slow_start(s->begun_ns);
 		session_say_tracing(s);
+		serve_say(s->serve, stderr);
 	}
 	if (o->duration_ns)
 		s->end =
@@ -271,6 +276,8 @@ struct error *session_run(const struct options *options, int *status)
 	if (!options->dry_run)
 		err = outputs_init(&s.outputs, options, NULL);
 	s.outputs.said = s.progress.out;
+	if (!err && !options->dry_run)
+		err = serve_start(options, &s.setup, &s.serve);
 	if (!err)
 		err = file_limit_check(LEAST_FILES);
 	err = start_processes(&s, err, status);

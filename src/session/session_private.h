@@ -21,6 +21,7 @@
 #include "plan/event.h"
 #include "plan/plan.h"
 #include "render/renderer.h"
+#include "serve/serve.h"
 #include "report/report.h"
 #include "snapshot/timeline.h"
 #include "snapshot/join.h"
@@ -64,7 +65,8 @@ struct session {
 	struct snapshot_join join;
 	struct output output;
 	struct outputs outputs;
-	uint64_t intervals; /* number of report intervals that have passed */
+	struct serve *serve; /* of --listen; else NULL */
+	uint64_t intervals;  /* number of report intervals that have passed */
 };
 
 /* --- session_start.c ---------------------------------------------------------------- */
@@ -87,6 +89,10 @@ struct error *session_start(struct session *s) __attribute__((warn_unused_result
  * run. */
 struct error *session_report(struct session *s, enum report_cause cause)
 	__attribute__((warn_unused_result));
+
+/* If a client of --listen waits for a snapshot, take one and answer. It changes no
+ * report: neither growth nor trends count from it. */
+void session_observe(struct session *s);
 
 /* --- session_say.c: on standard error ------------------------------------------------
  */

@@ -2,6 +2,8 @@
 #include "session/session_private.h"
 
 #include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "output/stripped_note.h"
@@ -51,11 +53,11 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 	return err;
 }
 
-/* Does the saved snapshot differ from the reported one? Not with one process, because
- * then there is nothing to merge. */
+/* Does the saved or served snapshot differ from the reported one? Not with one process,
+ * because then there is nothing to merge. */
 static bool saves_apart(const struct session *s)
 {
-	return s->options->files[OUTPUT_SAVE] &&
+	return (s->options->files[OUTPUT_SAVE] || s->serve) &&
 	       s->options->group_by != REPORT_GROUP_PROCESS && !session_traces_one(s);
 }
 
@@ -101,6 +103,17 @@ static struct error *remember_saved(struct session *s, const struct snapshot *sn
 	return err;
 }
 
+/* The frame caches of the processes, for a snapshot of them; owned, with a last NULL. */
+static struct frame_cache **frames_of(const struct session *s)
+{
+	size_t count = s->tracees.list.len;
+	struct frame_cache **frames = calloc(count + 1, sizeof(*frames));
+
+	for (size_t i = 0; frames && i < count; i++)
+		frames[i] = s->tracees.list.data[i]->frames;
+	return frames;
+}
+
 /* With `is_saved`, add to the snapshot what --save and --replay need. */
 static struct error *build_report(struct session *s, struct snapshot *snap,
 				  struct snapshot_made *made,
@@ -108,14 +121,11 @@ static struct error *build_report(struct session *s, struct snapshot *snap,
 				  enum report_cause cause, bool is_saved,
 				  struct report **ret)
 {
-	size_t count = s->tracees.list.len;
-	_cleanup_(freep) struct frame_cache **frames = calloc(count + 1, sizeof(*frames));
+	_cleanup_(freep) struct frame_cache **frames = frames_of(s);
 	struct error *err = NULL;
 
 	if (!frames)
 		return error_no_memory();
-	for (size_t i = 0; i < count; i++)
-		frames[i] = s->tracees.list.data[i]->frames;
 	err = make_snapshot(s, snap, made);
 	if (!err && is_saved)
 		err = report_record_before(
@@ -185,7 +195,7 @@ struct error *session_report(struct session *s, enum report_cause cause)
 			&(struct stripped_note){.is_of_here = tracees_have_our_root,
 						.arg = &s->tracees},
 			&shown, stderr);
-	if (is_final || !s->prints_final_only)
+	if (!s->options->prints_nothing && (is_final || !s->prints_final_only))
 		err = write_report(s, &shown);
 	if (err && !is_final && is_unread(s, err))
 		return err;
@@ -198,4 +208,44 @@ struct error *session_report(struct session *s, enum report_cause cause)
 	if (!err && !is_final && (s->prints_final_only || s->output.path))
 		progress_report(&s->progress, report, s->options->duration_ns);
 	return err;
+}
+
+static struct error *take_observation(struct session *s, struct snapshot **ret)
+{
+	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
+	_cleanup_(freep) struct frame_cache **frames = NULL;
+	bool apart = saves_apart(s);
+	struct error *err = take_snapshot(s, &snap);
+
+	if (!err)
+		err = timeline_show(apart ? s->saved_timeline : s->timeline, snap);
+	if (!err)
+		err = report_record_before(snap, apart ? s->saved_history : s->history,
+					   REPORT_INTERVAL);
+	if (!err && !(frames = frames_of(s)))
+		err = error_no_memory();
+	if (!err)
+		err = report_record_names(snap, frames, NULL, NULL);
+	if (!err)
+		*ret = take(snap);
+	return err;
+}
+
+void session_observe(struct session *s)
+{
+	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
+	uint64_t begun_ns = clock_now_ns();
+	struct error *err;
+
+	if (!serve_is_asked(s->serve))
+		return;
+	err = take_observation(s, &snap);
+	if (err)
+		serve_refuse(s->serve, err->message);
+	else
+		serve_answer(s->serve, snap, clock_now_ns() - begun_ns);
+	error_destroy(err);
+	snapshot_destroy(take(snap));
+	/* As after a report. */
+	malloc_trim(0);
 }

@@ -49,7 +49,9 @@ static const struct room {
 	{"tracees", {"progress"}},
 	{"output", {"progress", "render/table"}},
 	{"screen", {"output"}},
-	{"session", {"tracees", "screen"}},
+	{"observe", {"output"}},
+	{"serve", {"observe"}},
+	{"session", {"tracees", "screen", "serve"}},
 	{"cli", {"session"}},
 	/* Of options only the option table; see src/CMakeLists.txt. */
 	{"manual", {"options"}},

@@ -28,6 +28,8 @@ static const struct opener {
 	{"kernel_heap/kernel_points.c", 1, "tracefs"},
 	{"compile/source_sizes.c", 1, "/proc/self"},
 	{"tracees/system_wide.c", 2, "/proc, and what the user names"},
+	{"observe/feed.c", 1, "/proc/self"},
+	{"serve/listener.c", 3, "what the user names"},
 	{"session/fetch_cache.c", 4, "what the user names"},
 	{"files/new_file.c", 15, "output files"},
 	{"cli/prime.c", 2, "/dev/null and its own program"},

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a run hands its state to a consumer in another process, such as the one that
+ * answers HTTP requests: the consumer asks over a socket, and the run answers with a
+ * snapshot in the format of --save, in a memory file that nobody can change any more. The
+ * run never waits for the consumer. observe/observer.h is the consumer's side.
+ *
+ * The consumer shares no memory with the run, so it can render a snapshot for as long as
+ * it likes while the tables change, and whatever takes it over has no privilege.
+ */
+#ifndef OBSERVE_FEED_H
+#define OBSERVE_FEED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "snapshot/snapshot.h"
+#include "util/error.h"
+
+/* An answer. A memory file with the snapshot comes with it, if `has_snapshot`. */
+struct feed_answer {
+	bool has_snapshot;
+	uint64_t taken_ns;         /* how long the run took to make it, ns */
+	uint64_t tracer_cpu_ns;    /* of this process and its ended children, ns */
+	uint64_t tracer_rss_bytes; /* of this process; 0: unknown */
+	char why[200];             /* without a snapshot: why, one line, escaped */
+};
+
+/*
+ * Has the consumer asked since the last call? `socket` is the run's end of a stream
+ * socket; the call does not wait. *gone: the consumer has closed its end.
+ */
+bool feed_is_asked(int socket, bool *gone);
+
+/*
+ * Answer with `snap`, which has its names (report/recorded.h). *sent is false if the
+ * consumer does not read its socket: it is then of no use any more. ERROR_IO: no memory
+ * file can be made.
+ */
+struct error *feed_send(int socket, const struct snapshot *snap, uint64_t taken_ns,
+			bool *sent) __attribute__((warn_unused_result));
+
+/* Answer that there is no snapshot. False as *sent above. */
+bool feed_refuse(int socket, const char *why);
+
+#endif

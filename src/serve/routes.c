@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/routes.h"
+
+#include <string.h>
+
+#include "serve/openmetrics.h"
+
+/*
+ * Alloy, Pyroscope and Parca fetch /debug/pprof/allocs for memory by default
+ * (grafana/alloy, internal/component/pyroscope/scrape/scrape.go; parca-dev/parca,
+ * pkg/config/config.go).
+ */
+const struct route routes[] = {
+	{"/", "text/html; charset=utf-8", "summary with the flame graph",
+	 .render = summary_page, .reloads = true},
+	{"/metrics", OPENMETRICS_TYPE, "totals, for Prometheus", .render = metrics_page,
+	 .takes_none = true},
+	{"/healthz", ROUTE_TEXT_TYPE, "\"ok\" while memtrace runs", .fixed = "ok\n"},
+	{"/report.json", "application/json", "report; ?top=N: with N call paths",
+	 .render = json_page},
+	{"/flame.svg", "image/svg+xml", "flame graph", .render = flame_page},
+	{"/snapshot.mts", "application/octet-stream", "snapshot for memtrace --replay",
+	 .render = snapshot_page},
+	{"/debug/pprof/", "text/html; charset=utf-8", "this list", .render = index_page,
+	 .takes_none = true},
+	{"/debug/pprof/heap", "application/octet-stream",
+	 "what is live, for pprof; ?seconds=N: changes in N seconds; ?debug=1: text",
+	 .render = heap_page, .takes_seconds = true, .takes_debug = true},
+	{"/debug/pprof/allocs", "application/octet-stream",
+	 "the same; pprof shows what was allocated first", .render = allocs_page,
+	 .takes_seconds = true, .takes_debug = true},
+	{.path = NULL},
+};
+
+const struct route *route_find(const char *path)
+{
+	for (const struct route *route = routes; route->path; route++)
+		if (!strcmp(route->path, path))
+			return route;
+	return NULL;
+}
+
+const char *route_type(const struct route *route, const struct query *query)
+{
+	return route->takes_debug && query->debug ? ROUTE_TEXT_TYPE : route->type;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/serve.h"
+
+#include <stdlib.h>
+
+#include "confined/confined.h"
+#include "observe/feed.h"
+#include "serve/listener.h"
+#include "serve/server.h"
+#include "util/cleanup.h"
+
+#define RESTARTS_MAX 16
+
+struct serve {
+	struct server_options options;
+	struct listener listener;
+	struct confined *child; /* NULL: it has ended, and is not started again */
+	unsigned restarts;
+};
+
+static void run(void *arg, int socket, int kept)
+{
+	const struct server_options *options = arg;
+
+	server_run(options, socket, kept);
+}
+
+static struct error *start(struct serve *serve)
+{
+	const struct confined_options child = {
+		.kind = CONFINED_SERVER,
+		.name = "memtrace-serve",
+		.run = run,
+		.run_arg = &serve->options,
+		.kept = serve->listener.fd,
+	};
+	_cleanup_(error_destroyp) struct error *why = NULL;
+	struct error *err = confined_start(&child, &serve->child, &why);
+
+	if (!err && why)
+		fprintf(stderr,
+			"memtrace: --listen: clients are answered without a "
+			"seccomp filter: %s\n",
+			why->message);
+	return err;
+}
+
+struct error *serve_start(const struct options *options, const struct report_setup *setup,
+			  struct serve **ret)
+{
+	struct listen_address address;
+	struct serve *serve;
+	struct error *err;
+
+	*ret = NULL;
+	if (!options->listen)
+		return NULL;
+	err = listen_address_parse(options->listen, &address);
+	if (err)
+		return error_prefix(err, "--listen");
+	serve = calloc(1, sizeof(*serve));
+	if (!serve)
+		return error_no_memory();
+	serve->options = (struct server_options){
+		.options = options, .setup = setup, .checks_host = address.is_loopback};
+	err = listener_open(&address, &serve->listener);
+	if (!err)
+		err = start(serve);
+	if (err)
+		serve_stop(serve);
+	else
+		*ret = serve;
+	return err;
+}
+
+void serve_stop(struct serve *serve)
+{
+	if (!serve)
+		return;
+	confined_destroy(serve->child);
+	listener_close(&serve->listener);
+	free(serve);
+}
+
+int serve_fd(const struct serve *serve)
+{
+	return serve && serve->child ? confined_socket(serve->child) : -1;
+}
+
+/* The child has ended, or does not keep to the protocol. */
+static void start_again(struct serve *serve)
+{
+	_cleanup_(error_destroyp) struct error *err = NULL;
+
+	confined_destroy(take(serve->child));
+	if (serve->restarts++ < RESTARTS_MAX)
+		err = start(serve);
+	if (serve->child)
+		return;
+	serve->child = NULL;
+	fprintf(stderr, "memtrace: --listen: nothing is served any more: %s\n",
+		err ? err->message : "the process memtrace-serve ended too often");
+}
+
+bool serve_is_asked(struct serve *serve)
+{
+	bool gone = false, asked;
+
+	if (!serve || !serve->child)
+		return false;
+	asked = feed_is_asked(confined_socket(serve->child), &gone);
+	if (gone)
+		start_again(serve);
+	return asked && !gone;
+}
+
+void serve_answer(struct serve *serve, const struct snapshot *snap, uint64_t taken_ns)
+{
+	bool sent = false;
+	struct error *err =
+		feed_send(confined_socket(serve->child), snap, taken_ns, &sent);
+
+	if (err) {
+		serve_refuse(serve, err->message);
+		error_destroy(err);
+	} else if (!sent) {
+		start_again(serve);
+	}
+}
+
+void serve_refuse(struct serve *serve, const char *why)
+{
+	if (!feed_refuse(confined_socket(serve->child), why))
+		start_again(serve);
+}
+
+const struct listen_address *serve_address(const struct serve *serve)
+{
+	return &serve->listener.address;
+}
+
+void serve_say(const struct serve *serve, FILE *out)
+{
+	char text[LISTEN_ADDRESS_TEXT];
+
+	if (!serve)
+		return;
+	listen_address_format(&serve->listener.address, text, sizeof(text));
+	fprintf(out, "memtrace: listening on %s%s\n",
+		serve->listener.address.path ? "" : "http://", text);
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The pages, and what clients are told if there is none. */
+#include "served.h"
+
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "profile.pb-c.h"
+#include "snapshot/file.h"
+
+#define HEAP_BYTES (2 * 1024 * 1024 + 3100 + 64 + 7)
+
+static Pprof__Profile *profile_of(const struct http_answer *a)
+{
+	static uint8_t bytes[1 << 20];
+	z_stream stream = {.next_in = (unsigned char *)a->body,
+			   .avail_in = (uInt)a->body_len,
+			   .next_out = bytes,
+			   .avail_out = sizeof(bytes)};
+	Pprof__Profile *p;
+
+	REQUIRE(inflateInit2(&stream, 15 + 16) == Z_OK);
+	REQUIRE(inflate(&stream, Z_FINISH) == Z_STREAM_END);
+	inflateEnd(&stream);
+	p = pprof__profile__unpack(NULL, stream.total_out, bytes);
+	REQUIRE(p);
+	return p;
+}
+
+static int64_t sum(const Pprof__Profile *p, const char *type)
+{
+	int64_t total = 0;
+
+	for (size_t i = 0; i < p->n_sample_type; i++) {
+		if (strcmp(p->string_table[p->sample_type[i]->type], type) != 0)
+			continue;
+		for (size_t k = 0; k < p->n_sample; k++)
+			total += p->sample[k]->value[i];
+	}
+	return total;
+}
+
+/* The value of a sample in /metrics, by the beginning of its line. -1: not there. */
+static long long metric(const struct http_answer *a, const char *sample)
+{
+	char line[256];
+	const char *at;
+
+	snprintf(line, sizeof(line), "\n%s ", sample);
+	at = strstr(a->body, line);
+	return at ? strtoll(at + strlen(line), NULL, 10) : -1;
+}
+
+static void pages_have_their_types(void)
+{
+	static const struct {
+		const char *path, *type, *begin;
+	} pages[] = {
+		{"/", "text/html; charset=utf-8", "<!DOCTYPE html>"},
+		{"/metrics", "application/openmetrics-text; version=1.0.0; charset=utf-8",
+		 "# TYPE "},
+		{"/healthz", "text/plain; charset=utf-8", "ok\n"},
+		{"/report.json", "application/json", "{\"schema"},
+		{"/flame.svg", "image/svg+xml", "<?xml"},
+		{"/snapshot.mts", "application/octet-stream", "\x8fmts"},
+		{"/debug/pprof/", "text/html; charset=utf-8", "<!DOCTYPE html>"},
+		{"/debug/pprof/heap", "application/octet-stream", "\x1f\x8b"},
+		{"/debug/pprof/allocs", "application/octet-stream", "\x1f\x8b"},
+		{"/debug/pprof/heap?gc=1", "application/octet-stream", "\x1f\x8b"},
+		{"/debug/pprof/heap?debug=1", "text/plain; charset=utf-8", "memtrace"},
+	};
+	struct served s;
+
+	served_begin(&s);
+	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+		struct http_answer a = http_get(s.port, pages[i].path);
+
+		CHECK_INT(a.status, 200);
+		if (!http_header_is(&a, "Content-Type", pages[i].type))
+			CHECK_FAIL("%s: not of type %s", pages[i].path, pages[i].type);
+		if (!a.body || strncmp(a.body + strspn(a.body, "\n"), pages[i].begin,
+				       strlen(pages[i].begin)) != 0)
+			CHECK_FAIL("%s begins with %.40s", pages[i].path,
+				   a.body ? a.body : "nothing");
+		CHECK(http_header_is(&a, "X-Content-Type-Options", "nosniff"));
+		CHECK(http_header_is(&a, "Cache-Control", "no-store"));
+		CHECK(!strcmp(pages[i].path, "/") ==
+		      (http_header(&a, "Refresh") != NULL));
+		http_free(&a);
+	}
+	served_end(&s);
+}
+
+static void numbers_are_the_reports(void)
+{
+	struct served s;
+
+	served_begin(&s);
+
+	struct http_answer a = http_get(s.port, "/metrics");
+
+	CHECK_INT(a.status, 200);
+	CHECK_INT(metric(&a, "memtrace_live_bytes{process=\"leaky\",pid=\"4321\"}"),
+		  HEAP_BYTES);
+	CHECK_INT(metric(&a, "memtrace_live_blocks{process=\"leaky\",pid=\"4321\"}"), 7);
+	CHECK_INT(metric(&a, "memtrace_traced_processes") +
+			  !strncmp(a.body, "# TYPE memtrace_traced_processes", 32),
+		  2);
+	CHECK_INT(metric(&a, "memtrace_losses_total{kind=\"blocks_full\"}"), 0);
+	CHECK(strstr(a.body, "\n# EOF\n") &&
+	      !strcmp(strstr(a.body, "\n# EOF\n"), "\n# EOF\n"));
+	http_free(&a);
+
+	a = http_get(s.port, "/debug/pprof/allocs");
+
+	Pprof__Profile *p = profile_of(&a);
+
+	CHECK_INT(sum(p, "inuse_space"), HEAP_BYTES);
+	CHECK_INT(sum(p, "inuse_objects"), 7);
+	CHECK_STR(p->string_table[p->default_sample_type], "alloc_space");
+	for (size_t i = 0; i < p->n_sample; i++)
+		CHECK_INT(p->sample[i]->n_label, 0);
+	pprof__profile__free_unpacked(p, NULL);
+	http_free(&a);
+
+	a = http_get(s.port, "/report.json?top=1");
+	CHECK_INT(a.status, 200);
+	CHECK_INT(strstr(a.body, "main_loop") != NULL, 1);
+	http_free(&a);
+	served_end(&s);
+}
+
+static void the_snapshot_can_be_replayed(void)
+{
+	struct served s;
+	struct snapshot *snap = NULL;
+	FILE *in;
+
+	served_begin(&s);
+
+	struct http_answer a = http_get(s.port, "/snapshot.mts");
+
+	REQUIRE(a.status == 200);
+	in = fmemopen(a.body, a.body_len, "r");
+	REQUIRE(in && !snapshot_read(in, a.body_len, &snap));
+	CHECK_INT(snap->blocks[BLOCK_HEAP].len, 7);
+	CHECK_INT(snap->time_ns, s.fixture.snap->time_ns);
+	fclose(in);
+	snapshot_destroy(snap);
+	http_free(&a);
+	served_end(&s);
+}
+
+static void clients_share_a_snapshot(void)
+{
+	struct served s;
+	int fds[20];
+
+	served_begin(&s);
+	s.delay_ms = 300;
+	for (size_t i = 0; i < 20; i++) {
+		static const char request[] =
+			"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+		fds[i] = http_connect(s.port);
+		REQUIRE(fds[i] >= 0 && http_send(fds[i], request, strlen(request)));
+	}
+	for (size_t i = 0; i < 20; i++) {
+		struct http_answer a = http_receive(fds[i], true, 10);
+
+		CHECK_INT(a.status, 200);
+		CHECK_INT(metric(&a, "memtrace_snapshots_total"), 1);
+		http_free(&a);
+		close(fds[i]);
+	}
+	CHECK_INT(s.answers, 1);
+	s.delay_ms = 0;
+	usleep(1100 * 1000);
+	for (size_t i = 0; i < 2; i++) {
+		struct http_answer a = http_get(s.port, "/metrics");
+
+		CHECK_INT(metric(&a, "memtrace_snapshots_total"), 2);
+		http_free(&a);
+	}
+	CHECK_INT(s.answers, 2);
+	served_end(&s);
+}
+
+/* The first of these takes a second: others are not held up. */
+static void changes_are_counted_meanwhile(void)
+{
+	static const char request[] = "GET /debug/pprof/heap?seconds=2 HTTP/1.1\r\n"
+				      "Host: localhost\r\n\r\n";
+	struct served s;
+	struct timespec begun, ended;
+
+	served_begin(&s);
+	s.grows = true;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+
+	int fd = http_connect(s.port);
+
+	REQUIRE(fd >= 0 && http_send(fd, request, strlen(request)));
+	usleep(200 * 1000);
+
+	struct http_answer now = http_get(s.port, "/healthz");
+	struct http_answer metrics = http_get(s.port, "/metrics");
+
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	CHECK_INT(now.status, 200);
+	CHECK_INT(metrics.status, 200);
+	CHECK((double)(ended.tv_sec - begun.tv_sec) +
+		      (double)(ended.tv_nsec - begun.tv_nsec) / 1e9 <
+	      1.5);
+
+	struct http_answer a = http_receive(fd, true, 10);
+	Pprof__Profile *p;
+
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	CHECK((double)(ended.tv_sec - begun.tv_sec) +
+		      (double)(ended.tv_nsec - begun.tv_nsec) / 1e9 >
+	      1.9);
+	REQUIRE(a.status == 200);
+	p = profile_of(&a);
+	/* The fixture's first block grows by 100 bytes with each snapshot. Base and end
+	 * are two, and a third may have been for /metrics. */
+	CHECK(sum(p, "inuse_space") >= 100 && sum(p, "inuse_space") <= 200);
+	CHECK_INT(sum(p, "inuse_objects"), 0);
+	CHECK(p->duration_nanos >= (int64_t)FIXTURE_NS);
+	pprof__profile__free_unpacked(p, NULL);
+	close(fd);
+	http_free(&a);
+	http_free(&now);
+	http_free(&metrics);
+	served_end(&s);
+}
+
+static void without_a_snapshot_there_is_a_reason(void)
+{
+	struct served s;
+
+	served_begin(&s);
+	s.refuses = true;
+
+	struct http_answer a = http_get(s.port, "/debug/pprof/heap");
+
+	CHECK_INT(a.status, 503);
+	CHECK(http_header(&a, "Retry-After"));
+	CHECK(a.body && !strcmp(a.body, "no process: waiting\\x0afor one\n"));
+	http_free(&a);
+	/* A scraper is told that there is no process, and that memtrace is there. */
+	a = http_get(s.port, "/metrics");
+	CHECK_INT(a.status, 200);
+	CHECK_INT(metric(&a, "memtrace_traced_processes"), 0);
+	CHECK_INT(metric(&a, "memtrace_live_bytes{process=\"leaky\",pid=\"4321\"}"), -1);
+	http_free(&a);
+	s.refuses = false;
+	a = http_get(s.port, "/debug/pprof/heap");
+	CHECK_INT(a.status, 200);
+	http_free(&a);
+	served_end(&s);
+}
+
+static void a_unix_socket_is_for_root_alone(void)
+{
+	char folder[] = "/tmp/memtrace-served-XXXXXX", listen[80], *path;
+	struct served s = {.port = 0};
+	struct options taken = {.listen = listen};
+	struct serve *other = NULL;
+	struct error *err;
+	struct stat st;
+
+	REQUIRE(mkdtemp(folder));
+	snprintf(listen, sizeof(listen), "unix:%s/socket", folder);
+	path = listen + 5;
+	fixture_init(&s.fixture);
+	fixture_fill(&s.fixture);
+	served_start(&s, listen);
+	REQUIRE(!lstat(path, &st));
+	CHECK(S_ISSOCK(st.st_mode));
+	CHECK_INT(st.st_mode & 07777, 0600);
+
+	int fd = http_connect_unix(path);
+	static const char request[] = "GET /healthz HTTP/1.0\r\n\r\n";
+
+	REQUIRE(fd >= 0 && http_send(fd, request, strlen(request)));
+
+	struct http_answer a = http_receive(fd, true, 10);
+
+	CHECK_INT(a.status, 200);
+	http_free(&a);
+	close(fd);
+	/* What exists is not replaced. */
+	err = serve_start(&taken, &s.setup, &other);
+	CHECK(err && err->code == ERROR_IO && strstr(err->message, "the path exists"));
+	error_destroy(err);
+	served_end(&s);
+	CHECK(lstat(path, &st));
+	/* A dangling link is not followed. */
+	REQUIRE(!symlink("nowhere", path));
+	err = serve_start(&taken, NULL, &other);
+	CHECK(err && strstr(err->message, "the path exists"));
+	error_destroy(err);
+	CHECK(!lstat(path, &st) && S_ISLNK(st.st_mode));
+	unlink(path);
+	rmdir(folder);
+}
+
+/* What was put in its place is left alone. */
+static void another_file_is_not_removed(void)
+{
+	char folder[] = "/tmp/memtrace-served-XXXXXX", listen[80];
+	struct served s = {.port = 0};
+	struct stat st;
+	FILE *f;
+
+	REQUIRE(mkdtemp(folder));
+	snprintf(listen, sizeof(listen), "unix:%s/socket", folder);
+	fixture_init(&s.fixture);
+	fixture_fill(&s.fixture);
+	served_start(&s, listen);
+	REQUIRE(!unlink(listen + 5));
+	f = fopen(listen + 5, "we");
+	REQUIRE(f && !fclose(f));
+	served_end(&s);
+	CHECK(!lstat(listen + 5, &st));
+	unlink(listen + 5);
+	rmdir(folder);
+}
+
+static void a_taken_port_is_said(void)
+{
+	struct served s;
+	struct options taken;
+	struct serve *other = NULL;
+	char port[16];
+
+	served_begin(&s);
+	snprintf(port, sizeof(port), "%u", s.port);
+	taken = (struct options){.listen = port};
+
+	struct error *err = serve_start(&taken, &s.setup, &other);
+
+	CHECK(err && err->code == ERROR_IO && strstr(err->message, "choose another one"));
+	CHECK(!other);
+	error_destroy(err);
+	served_end(&s);
+}
+
+int main(void)
+{
+	RUN(pages_have_their_types);
+	RUN(numbers_are_the_reports);
+	RUN(the_snapshot_can_be_replayed);
+	RUN(clients_share_a_snapshot);
+	RUN(changes_are_counted_meanwhile);
+	RUN(without_a_snapshot_there_is_a_reason);
+	RUN(a_unix_socket_is_for_root_alone);
+	RUN(another_file_is_not_removed);
+	RUN(a_taken_port_is_said);
+	return check_done();
+}
