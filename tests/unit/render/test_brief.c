@@ -418,6 +418,32 @@ static void events(void)
 	CHECK_CONTAINS(text, "  event       uprobe:libc.so.6:malloc\n");
 }
 
+/* Growth that says nothing is in none of the reports for people. */
+static void growth_of_a_moment(void)
+{
+	static const char *const formats[] = {"brief", "text", "html"};
+	static const char *const words[] = {"since the last report",
+					    "since the last report",
+					    "since the report before"};
+
+	for (size_t i = 0; i < 6; i++) {
+		_cleanup_(fixture_deinit) struct fixture f;
+
+		fixture_init(&f);
+		fixture_fill(&f);
+		fixture_report(&f);
+		f.report->has_previous = true;
+		f.report->has_growth = i % 2;
+
+		_cleanup_(freep) char *text = fixture_render(&f, formats[i / 2], NULL);
+
+		/* "10.0 s, 10.0 s since the last report" is not growth. */
+		CHECK_INT(strstr(text, i / 2 == 1 ? "B since the last report"
+						  : words[i / 2]) != NULL,
+			  i % 2);
+	}
+}
+
 int main(void)
 {
 	RUN(cuts);
@@ -433,6 +459,7 @@ int main(void)
 	RUN(full_names);
 	RUN(colors);
 	RUN(filtered);
+	RUN(growth_of_a_moment);
 	RUN(rest);
 	RUN(events);
 	return check_done();
