@@ -85,6 +85,13 @@ static void hint_choice(const struct option_row *row, const char *value,
 static void hint_pids(const char *spelled, const char *value, struct strbuf *ret)
 {
 	int pids[PIDS_SHOWN + 1];
+
+	/* "-p=12": letters take their value without "=". */
+	if (*value == '=' && value[1] && !value[1 + strspn(value + 1, "0123456789,")]) {
+		strbuf_appendf(ret, "; did you mean '%s %s'?", spelled, value + 1);
+		return;
+	}
+
 	size_t count = named_find(value, pids, PIDS_SHOWN + 1);
 
 	if (!count)

@@ -236,10 +236,10 @@ static struct error *check_offline(const struct options_given *given)
 		if (given->values[i] && !(option_rows[i].offline & offline))
 			return option_error_clash(
 				(enum option_id)i, id,
-				option_rows[i].offline
-					? "compares two snapshots"
-					: "reads what --save has written and traces "
-					  "nothing");
+				!option_rows[i].offline ? "reads what --save has written "
+							  "and traces nothing"
+				: options->replay       ? "reads one snapshot"
+							: "compares two snapshots");
 	}
 	if (options->diff_old && given->values[OPTION_SORT] &&
 	    options->sort != REPORT_SORT_SIZE && options->sort != REPORT_SORT_COUNT &&
@@ -285,7 +285,8 @@ static struct error *check_all(const struct options_given *given)
 		return option_error("--all does not work with a process or a command: it "
 				    "traces every process");
 	if (!is_wide(given))
-		return option_error("--all needs --growth, --event or --lib FILE");
+		return option_error("--all needs --growth, --event SPEC or --lib FILE, "
+				    "which say what to trace in every process");
 	if (options->follow_forks)
 		return option_error("--follow-forks does not work with --all, which "
 				    "traces every process anyway");
@@ -305,6 +306,8 @@ static struct error *check_target(const struct options_given *given)
 
 	if (options->action != ACTION_TRACE)
 		return NULL;
+	if (options->all)
+		return check_all(given);
 	if (options->pid_count && options->program)
 		return option_error("--program does not work with --pid: one starts a "
 				    "process, the other names one that runs already");
@@ -317,8 +320,6 @@ static struct error *check_target(const struct options_given *given)
 		return option_error("--pid does not work with a command after '--': one "
 				    "names a process that runs already, the other starts "
 				    "one");
-	if (options->all)
-		return check_all(given);
 	if (is_wide(given) && touches_all(given))
 		return option_error("--%s %s traces every process of the machine: add "
 				    "--all if that is meant, or -p PID",
@@ -411,9 +412,10 @@ static struct error *check_with_kernel(const struct options_given *given)
 	if (!options->with_kernel)
 		return NULL;
 	if (options->pid_count > 1 || (!options->pid_count && !options->command))
-		return option_error("--with-kernel needs one process or a command, for "
-				    "which it traces the kernel's allocations; got %zu",
-				    options->pid_count);
+		return option_error(
+			"--with-kernel needs one process or a command, for "
+			"which memtrace traces the kernel's allocations; there %s",
+			options->pid_count ? "are several" : "is none");
 	return check_needs(given, mode_of(given)->source.able & ~WITH_KERNEL_LACKS,
 			   OPTION_WITH_KERNEL,
 			   "traces the heap of one process and the kernel");
@@ -453,9 +455,9 @@ static struct error *check_mode_values(const struct options_given *given)
 static struct error *check_sizes(const struct options_given *given)
 {
 	if (given->options->trace.min_size_bytes > given->options->trace.max_size_bytes)
-		return option_error("--min-size %s is larger than --max-size %s",
-				    given->values[OPTION_MIN_SIZE],
-				    given->values[OPTION_MAX_SIZE]);
+		return option_error(
+			"--min-size %s is larger than --max-size %s: no block is both",
+			given->values[OPTION_MIN_SIZE], given->values[OPTION_MAX_SIZE]);
 	return NULL;
 }
 
