@@ -142,8 +142,8 @@ OPTION(TEMPORARY_THRESHOLD,
 	.kind = KIND_INTEGER, FIELD(trace.temporary_threshold), .min = 0, .max = 63,
 	.expected = "a whole number from 0 to 63",
 	.needs = MODE_TRAFFIC,
-	.help = "with --traffic, a block is temporary that its thread frees with at "
-		"most N of its own heap events between (default 0: as the very next)")
+	.help = "with --traffic, call a block temporary if its own thread frees it "
+			"with at most N other heap events between (default 0: as the next event)")
 
 #undef GROUP
 /* clang-format on */

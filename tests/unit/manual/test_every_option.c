@@ -170,6 +170,26 @@ static void the_page_has_what_help_has(void)
 	CHECK(options >= OPTION_ID_COUNT);
 }
 
+/* Every status of docs/options.md. */
+static void the_page_has_every_exit_status(void)
+{
+	static const char command[] =
+		"sed -n '/^## Exit status/,/^## File/p' " SOURCE_DIR "/docs/options.md |"
+		" grep -owE '[0-9]{1,3}' | sort -u";
+	_cleanup_(freep) char *numbers = output_of(command), *page = plain_page();
+	char *section = strstr(page, "\n.SH EXIT STATUS\n"),
+	     *end = section ? strstr(section, "\n.SH FILES\n") : NULL;
+	unsigned statuses = 0;
+
+	REQUIRE(end);
+	*end = '\0';
+	for (char *line = strtok(numbers, "\n"); line; line = strtok(NULL, "\n")) {
+		require_word(section, line, "EXIT STATUS");
+		statuses++;
+	}
+	CHECK(statuses >= 8);
+}
+
 static void the_page_has_its_sections(void)
 {
 	static const char *const sections[] = {
@@ -218,6 +238,7 @@ int main(void)
 	RUN(fish_has_every_option);
 	RUN(the_page_has_what_help_has);
 	RUN(the_page_has_its_sections);
+	RUN(the_page_has_every_exit_status);
 	RUN(formatters_have_no_complaint);
 	return check_done();
 }
