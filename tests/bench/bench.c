@@ -62,20 +62,77 @@ double median(double values[], size_t count)
 			 : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Is the section to be run? Without arguments all are, else those that are named. */
-static bool is_wanted(int argc, char *const argv[], const char *name)
+struct section {
+	const char *name;
+	bool is_in_table; /* docs/performance.md begins with a table of these */
+	void (*run)(void);
+	void (*run_beside)(
+		bool has_peer); /* instead of run(): it measures the peer too */
+};
+
+static const struct section sections[] = {
+	{"start", true, NULL, section_start},
+	{"idle", false, section_idle, NULL},
+	{"memory", true, NULL, section_memory},
+	{"report", true, NULL, section_report},
+	{"pairs", true, NULL, section_pairs},
+	{"allocators", false, NULL, section_allocators},
+	{"analysis", false, section_analysis, NULL},
+	{"follow", false, section_follow, NULL},
+	{"growth", true, section_growth, NULL},
+	{"before", false, section_before, NULL},
+	{"stacks", true, section_stacks, NULL},
+	{"unwind", false, section_unwind, NULL},
+	{"replay", false, section_replay, NULL},
+};
+
+#define SECTIONS (sizeof(sections) / sizeof(*sections))
+
+/* Without arguments every section is; "table" stands for those of the table. */
+static bool is_wanted(const struct section *section, int argc, char *const argv[])
 {
 	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], name))
+		if (!strcmp(argv[i], section->name) ||
+		    (section->is_in_table && !strcmp(argv[i], "table")))
 			return true;
 	return argc < 2;
 }
 
+static void check_names(int argc, char *const argv[])
+{
+	for (int i = 1; i < argc; i++) {
+		bool is_known = !strcmp(argv[i], "table");
+
+		for (size_t k = 0; k < SECTIONS; k++)
+			is_known |= !strcmp(argv[i], sections[k].name);
+		if (!is_known)
+			die("there is no section \"%s\"", argv[i]);
+	}
+}
+
+static void print_machine(void)
+{
+	char day[64] = "", load[64] = "";
+	time_t now = time(NULL);
+	struct utsname kernel;
+	FILE *file = fopen("/proc/loadavg", "re");
+
+	if (file && !fgets(load, sizeof(load), file))
+		load[0] = '\0';
+	if (file)
+		fclose(file);
+	strftime(day, sizeof(day), "%d %B %Y, %H:%M", localtime(&now));
+	uname(&kernel);
+	printf("%s, Linux %s, %s, %ld processors, load average %.14s\n", day,
+	       kernel.release, kernel.machine, sysconf(_SC_NPROCESSORS_ONLN), load);
+}
+
 int main(int argc, char *argv[])
 {
-	struct utsname kernel;
 	char why[256];
+	bool has_peer = false;
 
+	check_names(argc, argv);
 	/* The replay section reads a file and traces nothing: it needs no root. */
 	if (argc == 2 && !strcmp(argv[1], "replay")) {
 		section_replay();
@@ -84,38 +141,23 @@ int main(int argc, char *argv[])
 	if (geteuid() != 0)
 		die("tracing needs root");
 	signal(SIGPIPE, SIG_IGN);
-	uname(&kernel);
-	printf("Linux %s, %s, %ld processors\n", kernel.release, kernel.machine,
-	       sysconf(_SC_NPROCESSORS_ONLN));
-	bool has_peer = tool_find_peer(why, sizeof(why));
+	print_machine();
+	for (size_t i = 0; i < SECTIONS && !has_peer; i++)
+		has_peer = sections[i].run_beside && is_wanted(&sections[i], argc, argv);
+	if (has_peer) {
+		has_peer = tool_find_peer(why, sizeof(why));
+		if (!has_peer)
+			printf("memleak-bpfcc is not measured: %s\n", why);
+	}
+	for (size_t i = 0; i < SECTIONS; i++) {
+		const struct section *section = &sections[i];
 
-	if (!has_peer)
-		printf("memleak-bpfcc is not measured: %s\n", why);
-	if (is_wanted(argc, argv, "start"))
-		section_start(has_peer);
-	if (is_wanted(argc, argv, "idle"))
-		section_idle();
-	if (is_wanted(argc, argv, "memory"))
-		section_memory(has_peer);
-	if (is_wanted(argc, argv, "report"))
-		section_report(has_peer);
-	if (is_wanted(argc, argv, "pairs"))
-		section_pairs(has_peer);
-	if (is_wanted(argc, argv, "allocators"))
-		section_allocators(has_peer);
-	if (is_wanted(argc, argv, "analysis"))
-		section_analysis();
-	if (is_wanted(argc, argv, "follow"))
-		section_follow();
-	if (is_wanted(argc, argv, "growth"))
-		section_growth();
-	if (is_wanted(argc, argv, "before"))
-		section_before();
-	if (is_wanted(argc, argv, "stacks"))
-		section_stacks();
-	if (is_wanted(argc, argv, "unwind"))
-		section_unwind();
-	if (is_wanted(argc, argv, "replay"))
-		section_replay();
+		if (!is_wanted(section, argc, argv))
+			continue;
+		if (section->run)
+			section->run();
+		else
+			section->run_beside(has_peer);
+	}
 	return 0;
 }

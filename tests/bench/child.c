@@ -186,3 +186,24 @@ double child_status_kib(const struct child *child, const char *name)
 		die("%s has no %s", path, name);
 	return kib;
 }
+
+double child_mapped_kib(const struct child *child, const char *name)
+{
+	char path[64], line[512];
+	bool is_named = false;
+	double kib = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)child->pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		die("cannot read %s: %s", path, strerror(errno));
+	while (fgets(line, sizeof(line), file)) {
+		/* Fields begin with a capital letter, mappings with an address. */
+		if (line[0] < 'A' || line[0] > 'Z')
+			is_named = strstr(line, name);
+		else if (is_named && !strncmp(line, "Rss:", 4))
+			kib += strtod(line + 4, NULL);
+	}
+	fclose(file);
+	return kib;
+}

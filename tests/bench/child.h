@@ -47,5 +47,7 @@ void child_discard(struct child *child);
 
 /* A value of /proc/PID/status in KiB, such as "VmRSS". */
 double child_status_kib(const struct child *child, const char *name);
+/* Resident pages of mappings with this name in /proc/PID/smaps, in KiB. */
+double child_mapped_kib(const struct child *child, const char *name);
 
 #endif

@@ -30,8 +30,10 @@ bool tool_find_peer(char *why, size_t why_size)
 
 	uname(&kernel);
 	snprintf(path, sizeof(path), "/lib/modules/%s/build", kernel.release);
-	if (access(path, F_OK)) {
-		snprintf(why, why_size, "it needs kernel headers, and there is no %s",
+	if (access(path, F_OK) && !getenv("BCC_KERNEL_SOURCE")) {
+		snprintf(why, why_size,
+			 "it needs kernel headers, and there is no %s: name them in "
+			 "BCC_KERNEL_SOURCE, or run scripts/bench",
 			 path);
 		return false;
 	}

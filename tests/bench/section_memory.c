@@ -109,24 +109,19 @@ static struct maps measure_with(enum tool tool, const char *const options[],
 	return maps;
 }
 
-static struct maps measure(enum tool tool)
-{
-	static const char *const no_options[] = {NULL};
-
-	return measure_with(tool, no_options, 0);
-}
+static const char *const no_options[] = {NULL}, *const frame_pointers[] = {"--unwind",
+									   "fp", NULL};
 
 static void print_growth(void)
 {
-	static const char *const usual[] = {NULL}, *const many[] = {"--max-allocations",
-								    "4M", NULL};
+	static const char *const many[] = {"--max-allocations", "4M", NULL};
 	static const struct {
 		unsigned long blocks;
 		const char *const *options;
-	} cases[] = {{0, usual},
-		     {1000, usual},
-		     {100000, usual},
-		     {1000000, usual},
+	} cases[] = {{0, no_options},
+		     {1000, no_options},
+		     {100000, no_options},
+		     {1000000, no_options},
 		     {4000000, many}};
 
 	printf("\nKernel memory of memtrace by the number of blocks\n%12s %12s\n",
@@ -172,14 +167,18 @@ void section_memory(bool has_peer)
 {
 	static const char slot[] = "one slot of the table of blocks";
 	const double slot_bytes = sizeof(struct abi_live_bucket) / (double)ABI_LIVE_WAYS;
-	struct maps m = measure(TOOL_MEMTRACE), p = {.bytes = NAN};
+	struct maps m = measure_with(TOOL_MEMTRACE, no_options, 0),
+		    fp = measure_with(TOOL_MEMTRACE, frame_pointers, 0),
+		    p = {.bytes = NAN};
 	double blocks_bytes = bytes_of_block_tables(&m);
 
 	if (has_peer)
-		p = measure(TOOL_MEMLEAK);
+		p = measure_with(TOOL_MEMLEAK, no_options, 0);
 
 	const struct row rows[] = {
 		{"all maps, MB", m.bytes / 1e6, NAN, p.bytes / 1e6, NULL},
+		{"  the same with --unwind fp, MB", fp.bytes / 1e6, NAN, p.bytes / 1e6,
+		 NULL},
 		{"B per block, tables full", m.bytes / MEMTRACE_BLOCKS, slot_bytes,
 		 p.bytes / MEMLEAK_BLOCKS, slot},
 		{"B per block, half as many blocks", 2 * m.bytes / MEMTRACE_BLOCKS,

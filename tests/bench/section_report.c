@@ -29,14 +29,18 @@ struct report_figures {
 
 static const struct report_figures none = {NAN, NAN, NAN, NAN};
 
-/* The sum of the numbers that follow each `before` in `text`. */
-static double sum_behind(const char *text, const char *before)
+/* The sum of the numbers that stand between `before` and `after` in `text`. */
+static double sum_between(const char *text, const char *before, const char *after)
 {
 	double sum = 0;
+	char *end;
 
 	while ((text = strstr(text, before))) {
-		text += strlen(before);
-		sum += strtod(text, NULL);
+		double number = strtod(text + strlen(before), &end);
+
+		if (!strncmp(end, after, strlen(after)))
+			sum += number;
+		text = end;
 	}
 	return sum;
 }
@@ -66,7 +70,7 @@ static uint64_t ask_for_report(enum tool tool, struct tracing *tracing)
 }
 
 static struct report_figures measure(enum tool tool, const char *const options[],
-				     const char *before_blocks)
+				     const char *const around_blocks[2])
 {
 	struct target target = target_start();
 	struct tracing tracing = tool_start(tool, &target, options);
@@ -90,7 +94,7 @@ static struct report_figures measure(enum tool tool, const char *const options[]
 	struct report_figures figures = {
 		.ms = (double)(text.last_ns - start_ns) / 1e6,
 		.mb = (double)text.len / 1e6,
-		.blocks = sum_behind(text.data, before_blocks),
+		.blocks = sum_between(text.data, around_blocks[0], around_blocks[1]),
 	};
 
 	text_deinit(&text);
@@ -137,14 +141,17 @@ void section_report(bool has_peer)
 						   NULL};
 	static const char *const peer_all_options[] = {"-T", "1000000", NULL};
 	static const char reading[] = "reading a table of that size once";
-	struct report_figures top = measure(TOOL_MEMTRACE, text_options, " bytes in "),
-			      all = measure(TOOL_MEMTRACE, json_options, "\"blocks\":"),
+	static const char *const in_json[] = {"\"blocks\":", ",\"growth_bytes\""},
+				 *const in_text[] = {" bytes in ",
+						     " allocations from stack"};
+	struct report_figures top = measure(TOOL_MEMTRACE, text_options, in_text),
+			      all = measure(TOOL_MEMTRACE, json_options, in_json),
 			      peer_top = none, peer_all = none;
 	double reading_ms = measure_reading();
 
 	if (has_peer) {
-		peer_top = measure(TOOL_MEMLEAK, text_options, " bytes in ");
-		peer_all = measure(TOOL_MEMLEAK, peer_all_options, " bytes in ");
+		peer_top = measure(TOOL_MEMLEAK, text_options, in_text);
+		peer_all = measure(TOOL_MEMLEAK, peer_all_options, in_text);
 	}
 
 	const struct row rows[] = {
