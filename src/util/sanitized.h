@@ -3,14 +3,14 @@
 #define UTIL_SANITIZED_H
 
 /*
- * Is this a build with AddressSanitizer? It maps terabytes for its shadow memory, and
- * its leak checker traces the process's own threads. Limits and filters must permit
- * that.
+ * Is this a build with AddressSanitizer or ThreadSanitizer? Both map terabytes for their
+ * shadow memory. The leak checker of the first traces the process's own threads; the
+ * second has a thread of its own in every process. Limits and filters must permit that.
  */
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define IS_SANITIZED 1
 #endif
 #endif

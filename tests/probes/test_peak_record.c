@@ -2,6 +2,7 @@
 /* What was live at the peak, by the probes' code, compiled for the host: compared with a
  * copy that the test makes at each peak, and by many threads at once. */
 #include "check.h"
+#include "under_tsan.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -315,6 +316,9 @@ static void a_moment_of_all_threads_is_exact(void)
 
 int main(void)
 {
+	check_not_under_tsan(
+		"the probes are C for BPF, where volatile loads of words are atomic; "
+		"ThreadSanitizer takes them for data races");
 	RUN(what_is_freed_later_was_live);
 	RUN(random_events_equal_the_copy);
 	RUN(the_number_of_peaks_may_overflow);

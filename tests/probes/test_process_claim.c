@@ -5,6 +5,7 @@
  * actions of another processor happen before an access of a map.
  */
 #include "check.h"
+#include "under_tsan.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -293,6 +294,9 @@ static void two_processes(void)
 
 int main(void)
 {
+	check_not_under_tsan(
+		"the probes are C for BPF, where volatile loads of words are atomic; "
+		"ThreadSanitizer takes them for data races");
 	enter_machine(before_access);
 	RUN(one_after_the_other);
 	RUN(two_at_once);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What processes of root can do after they have given up privileges. */
 #include "check.h"
+#include "under_tsan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -372,6 +373,9 @@ static void what_a_sandbox_forbids(void)
 
 int main(void)
 {
+	check_not_under_tsan(
+		"ThreadSanitizer adds a thread to each process, and privileges belong to "
+		"threads: glibc aborts if one of two cannot change its user");
 	if (geteuid())
 		check_skip("not root");
 	make_files();

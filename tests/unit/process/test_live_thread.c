@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Processes whose main thread has exited: the thread id that is used to read them. */
 #include "check.h"
+#include "under_tsan.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -301,6 +302,8 @@ static void threads_come_and_go(void)
 
 int main(void)
 {
+	check_not_under_tsan("ThreadSanitizer adds a thread to each process, and the "
+			     "test counts threads");
 	RUN(first_lives);
 	RUN(zombie);
 	RUN(first_has_ended);

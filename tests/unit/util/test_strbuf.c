@@ -4,15 +4,9 @@
 #include <stdio.h>
 
 #include "check.h"
+#include "null_allocations.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
-
-/* With AddressSanitizer, too, an impossible allocation must return NULL. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "allocator_may_return_null=1";
-}
 
 static void starts_empty(void)
 {

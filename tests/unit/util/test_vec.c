@@ -2,13 +2,8 @@
 #include <stdint.h>
 
 #include "check.h"
+#include "null_allocations.h"
 #include "util/vec.h"
-
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "allocator_may_return_null=1";
-}
 
 struct pair {
 	int a;
