@@ -381,13 +381,22 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
 #define ABI_JOURNAL_LOST       (1ull << 32)
 #define ABI_JOURNAL_RING_BYTES (8u << 20) /* 170,000 entries */
 
+/*
+ * While a realloc runs, its old block is held: it stays live, but another thread may
+ * already get its address. The end of the realloc removes the held block, and not the
+ * other thread's.
+ */
+#define ABI_JOURNAL_HELD (~0ull)
+
 enum abi_journal_kind {
-	ABI_JOURNAL_PUT = 1, /* block at `key`; replaces one at `old_key` */
-	ABI_JOURNAL_TAKEN,   /* no block at `key` any more */
+	/* Block at `key`. It replaces the held block at `old_key`; with ABI_JOURNAL_HELD it
+	 * is itself held from here on. */
+	ABI_JOURNAL_PUT = 1,
+	ABI_JOURNAL_TAKEN, /* no block at `key` any more, and none held at `old_key` */
 };
 
 struct abi_journal {
-	uint64_t key;
+	uint64_t key;     /* 0: none */
 	uint64_t old_key; /* 0: none */
 	uint64_t size_bytes;
 	uint32_t stack;

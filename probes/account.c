@@ -42,7 +42,8 @@ ALWAYS_INLINE void realloc_begin(const struct tracee *t, struct abi_pending *p)
 	p->flags |= ABI_PENDING_CHANGES;
 	if (p->address && live_take(t->ctl, p->address, &old)) {
 		/* It stays live as long as the call may fail. */
-		u64 draining = journal_add(t->ctl, p->address, 0, &old);
+		u64 draining =
+			journal_add(t->ctl, p->address, ABI_JOURNAL_HELD, &old);
 
 		p->old = old;
 		p->flags |= ABI_PENDING_HAS_OLD;
@@ -71,7 +72,7 @@ ALWAYS_INLINE u64 realloc_end(const struct tracee *t, struct abi_pending *p, u64
 		block_freed(p->old.size_bytes);
 		traffic_freed(t, &p->old, !!(p->flags & ABI_PENDING_TEMPORARY));
 		if (!result || p->flags & ABI_PENDING_SKIP)
-			journal_add(t->ctl, p->address, 0, NULL);
+			journal_add(t->ctl, 0, p->address, NULL);
 	} else if (p->address) {
 		count(ABI_FREES_UNKNOWN, 1);
 	}

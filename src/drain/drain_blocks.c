@@ -29,7 +29,7 @@ static struct snapshot_block block_from(const struct drain *d, uint64_t key,
 size_t drain_find_in_bucket(const struct drain *d, uint32_t at, uint64_t key)
 {
 	for (uint32_t i = d->first_of_bucket[at]; i < d->first_of_bucket[at + 1]; i++) {
-		if (d->keys.data[i] == key)
+		if ((d->keys.data[i] & ~DRAIN_HELD) == key)
 			return i;
 	}
 	return DRAIN_NOWHERE;
@@ -74,10 +74,29 @@ bool drain_add(struct drain *d, uint64_t key, const struct abi_block *block)
 	return hashmap_put(&d->others, key, d->keys.len) && drain_append(d, key, block);
 }
 
-void drain_remove(struct drain *d, uint64_t key)
+bool drain_hold(struct drain *d, uint64_t key, const struct abi_block *block)
+{
+	if (!drain_add(d, key, block))
+		return false;
+	d->keys.data[drain_find(d, key)] = key | DRAIN_HELD;
+	return true;
+}
+
+/* `stored`: the key as in d->keys. */
+static void remove_stored(struct drain *d, uint64_t key, uint64_t stored)
 {
 	size_t index = drain_find(d, key);
 
-	if (index != DRAIN_NOWHERE)
+	if (index != DRAIN_NOWHERE && d->keys.data[index] == stored)
 		d->keys.data[index] = 0;
+}
+
+void drain_remove(struct drain *d, uint64_t key)
+{
+	remove_stored(d, key, key);
+}
+
+void drain_release(struct drain *d, uint64_t key)
+{
+	remove_stored(d, key, key | DRAIN_HELD);
 }

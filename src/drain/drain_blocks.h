@@ -29,7 +29,7 @@ struct drain {
 	uint64_t applied, wanted; /* entries, if the journal is a ring */
 	/* Blocks outside of the buckets' runs: key to index in snap->blocks. */
 	struct hashmap others;
-	/* The keys of snap->blocks (abi.h); 0: removed. */
+	/* The keys of snap->blocks (abi.h), with DRAIN_HELD; 0: removed. */
 	VEC(uint64_t) keys;
 	/* Index in snap->blocks at which the blocks of each bucket begin; one element
 	 * more than there are buckets. Finds a block that moved to its other bucket while
@@ -38,6 +38,10 @@ struct drain {
 };
 
 #define DRAIN_NOWHERE SIZE_MAX
+
+/* The block is held by a realloc (ABI_JOURNAL_HELD). Slots have 15 bits, so no key has
+ * this bit. */
+#define DRAIN_HELD (1ull << 63)
 
 /* Index in snap->blocks of a block that was read from bucket `at`, or DRAIN_NOWHERE. */
 size_t drain_find_in_bucket(const struct drain *d, uint32_t at, uint64_t key);
@@ -57,8 +61,13 @@ void drain_replace(struct drain *d, size_t index, uint64_t key,
  * Returns false without memory. */
 bool drain_add(struct drain *d, uint64_t key, const struct abi_block *block);
 
-/* Remove a block. Its place stays until all blocks are read. */
+/* As drain_add(), for a block that a realloc holds. */
+bool drain_hold(struct drain *d, uint64_t key, const struct abi_block *block);
+
+/* Remove a block that is not held; one that is held. Its place stays until all blocks are
+ * read. */
 void drain_remove(struct drain *d, uint64_t key);
+void drain_release(struct drain *d, uint64_t key);
 
 /*
  * Read a hash map with 64-bit keys and values of `value_bytes` (a multiple of 8), bucket

@@ -17,11 +17,16 @@ void drain_pause_ns(long ns)
 bool drain_apply(struct drain *d, const struct abi_journal *e)
 {
 	const struct abi_block block = {e->size_bytes, e->stack, e->thread, e->tick, 0};
-	uint64_t gone = e->kind == ABI_JOURNAL_TAKEN ? e->key : e->old_key;
 
-	if (gone)
-		drain_remove(d, gone);
-	return e->kind != ABI_JOURNAL_PUT || drain_add(d, e->key, &block);
+	if (e->old_key == ABI_JOURNAL_HELD)
+		return drain_hold(d, e->key, &block);
+	if (e->old_key)
+		drain_release(d, e->old_key);
+	if (e->kind == ABI_JOURNAL_PUT)
+		return drain_add(d, e->key, &block);
+	if (e->key)
+		drain_remove(d, e->key);
+	return true;
 }
 
 static bool apply_journal(const void *elements, uint32_t first, uint32_t count, void *arg)

@@ -84,10 +84,11 @@ void drain_kept_end(struct drain_kept *kept, const struct drain *d, bool settled
 	kept->is_confirmed = count <= KEPT_MAX && vec_reserve(&kept->keys, count) &&
 			     vec_reserve(&kept->blocks, count);
 	for (size_t i = 0; kept->is_confirmed && i < count; i++)
-		kept->is_confirmed = !d->keys.data[i] ||
-				     (vec_push(&kept->keys, d->keys.data[i]) &&
-				      vec_push(&kept->blocks,
-					       d->snap->blocks[d->maps->class].data[i]));
+		kept->is_confirmed =
+			!d->keys.data[i] ||
+			(vec_push(&kept->keys, d->keys.data[i] & ~DRAIN_HELD) &&
+			 vec_push(&kept->blocks,
+				  d->snap->blocks[d->maps->class].data[i]));
 }
 
 void drain_kept_drop(struct drain_kept *kept)

@@ -110,7 +110,7 @@ static bool add_pending_old(struct drain *d, const struct abi_pending *p)
 	d->is_half_made |= !!(p->flags & ABI_PENDING_CHANGES);
 	return !(p->flags & ABI_PENDING_HAS_OLD) ||
 	       drain_find(d, p->address) != DRAIN_NOWHERE ||
-	       drain_add(d, p->address, &p->old);
+	       drain_hold(d, p->address, &p->old);
 }
 
 static bool read_pending(const void *elements, uint32_t first, uint32_t count, void *arg)

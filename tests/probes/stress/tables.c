@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include <linux/bpf.h>
+#include <sys/mman.h>
+#include <time.h>
 
+#include "bpf/mapped.h"
 #include "bpf/syscall.h"
 #include "check.h"
 #include "probes/stress/programs.h"
@@ -23,12 +26,20 @@ static int next_key(struct host_map *map, const void *key, void *ret)
 	return 0;
 }
 
+/* While memtrace reads, other threads may run. */
+static void pause_reading(void)
+{
+	if (tables_pause)
+		tables_pause();
+}
+
 int sys_bpf_element(int command, int fd, const void *key, void *value)
 {
 	struct host_map *map = host_map_of(fd);
 	void *found;
 
 	REQUIRE(map);
+	pause_reading();
 	switch (command) {
 	case BPF_MAP_GET_NEXT_KEY:
 		return next_key(map, key, value);
@@ -74,13 +85,84 @@ static int lookup_batch(union bpf_attr *attr)
 int sys_bpf(int command, void *attr, uint32_t size)
 {
 	(void)size;
+	pause_reading();
 	return command == BPF_MAP_LOOKUP_BATCH ? lookup_batch(attr) : -EINVAL;
+}
+
+/* --- in place of bpf/mapped.c ---------------------------------------------------------
+ */
+
+/* Pauses in a walk, at most, and elements between two pauses, at least. */
+#define PAUSES_MAX  300
+#define AT_ONCE_MIN 3
+
+static struct error *walk(int fd, uint32_t begin, uint32_t count, uint32_t element_bytes,
+			  mapped_fn fn, void *arg)
+{
+	const struct host_map *map = host_map_of(fd);
+	char *array = host_map_array(map);
+
+	REQUIRE(host_map_stride(map) == element_bytes && begin + count <= map->count);
+	for (uint32_t first = begin, n; first < begin + count; first += n) {
+		n = count / PAUSES_MAX + AT_ONCE_MIN;
+		if (n > begin + count - first)
+			n = begin + count - first;
+		if (!fn(array + (size_t)first * element_bytes, first, n, arg))
+			return error_no_memory();
+		pause_reading();
+	}
+	return NULL;
+}
+
+struct error *mapped_walk(int fd, uint32_t count, uint32_t element_bytes, mapped_fn fn,
+			  void *arg)
+{
+	return walk(fd, 0, count, element_bytes, fn, arg);
+}
+
+struct error *mapped_walk_writable(int fd, uint32_t count, uint32_t element_bytes,
+				   mapped_fn fn, void *arg)
+{
+	return walk(fd, 0, count, element_bytes, fn, arg);
+}
+
+/* The journal: cleared before a reading, and applied after it. */
+struct error *mapped_walk_part(int fd, uint32_t begin, uint32_t count,
+			       uint32_t element_bytes, mapped_fn fn, void *arg)
+{
+	if (tables_applied)
+		tables_applied();
+	return walk(fd, begin, count, element_bytes, fn, arg);
+}
+
+void *mapped_open(int fd, size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void mapped_close(void *mapped, size_t bytes)
+{
+	if (mapped)
+		munmap(mapped, bytes);
+}
+
+/* Used only where memtrace waits for a program. */
+int nanosleep(const struct timespec *duration, struct timespec *rest)
+{
+	(void)duration;
+	(void)rest;
+	pause_reading();
+	return 0;
 }
 
 /* --- fences: in place of bpf/fence.c -------------------------------------------------
  */
 
+void (*tables_pause)(void);
 void (*tables_fence)(void);
+void (*tables_applied)(void);
 
 void fence_open(struct fence *ret)
 {

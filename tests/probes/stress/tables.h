@@ -20,7 +20,11 @@ struct tables {
 void tables_open(struct tables *ret);
 void tables_close(struct tables *tables);
 
-/* While a fence waits: called until all programs that were running have ended. */
+/* Called while memtrace reads; when it waits until all programs that run have ended; and
+ * at the moment whose state a reading gives, also before it begins. NULL: nothing
+ * happens. */
+extern void (*tables_pause)(void);
 extern void (*tables_fence)(void);
+extern void (*tables_applied)(void);
 
 #endif

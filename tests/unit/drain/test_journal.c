@@ -119,13 +119,18 @@ static struct abi_journal *take_entry(struct bench *b)
 	return &b->entries[half * ABI_JOURNAL_ENTRIES + b->control.journal_used[half]++];
 }
 
-/* The second half of journal_add(). */
-static void write_entry(struct abi_journal *entry, uint64_t address)
+/* The second half of journal_add(); entry->old_key is set. */
+static void write_at(struct abi_journal *entry, uint64_t address)
 {
 	entry->key = ABI_KEY(0, address);
-	entry->old_key = 0;
 	entry->size_bytes = 16;
 	__atomic_store_n(&entry->kind, ABI_JOURNAL_PUT, __ATOMIC_SEQ_CST);
+}
+
+static void write_entry(struct abi_journal *entry, uint64_t address)
+{
+	entry->old_key = 0;
+	write_at(entry, address);
 }
 
 static void entries_in_time(void)
@@ -141,6 +146,50 @@ static void entries_in_time(void)
 		CHECK_INT(end_reading(&b, &settled), (i * i << 12) + (i * (i - 1) << 3));
 		CHECK(settled);
 	}
+	bench_deinit(&b);
+}
+
+static void write_held(struct abi_journal *entry, uint64_t address)
+{
+	entry->old_key = ABI_JOURNAL_HELD;
+	write_at(entry, address);
+}
+
+static void write_replacing(struct abi_journal *entry, uint64_t address, uint64_t old)
+{
+	entry->old_key = ABI_KEY(0, old);
+	write_at(entry, address);
+}
+
+/* Another thread gets the address of a realloc's old block before the realloc returns. */
+static void an_address_that_a_realloc_gave_up(void)
+{
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	begin_reading(&b);
+	write_held(take_entry(&b), 0x1000);
+	write_entry(take_entry(&b), 0x1000);
+	write_replacing(take_entry(&b), 0x2000, 0x1000);
+	CHECK_INT(end_reading(&b, &settled), 0x3000);
+
+	begin_reading(&b);
+	write_held(take_entry(&b), 0x1000);
+	write_replacing(take_entry(&b), 0x2000, 0x1000);
+	CHECK_INT(end_reading(&b, &settled), 0x2000);
+
+	/* It stays where it is. */
+	begin_reading(&b);
+	write_held(take_entry(&b), 0x1000);
+	write_replacing(take_entry(&b), 0x1000, 0x1000);
+	CHECK_INT(end_reading(&b, &settled), 0x1000);
+
+	/* It fails. */
+	begin_reading(&b);
+	write_held(take_entry(&b), 0x1000);
+	write_entry(take_entry(&b), 0x1000);
+	CHECK_INT(end_reading(&b, &settled), 0x1000);
 	bench_deinit(&b);
 }
 
@@ -367,6 +416,7 @@ static void half_made_changes(void)
 int main(void)
 {
 	RUN(entries_in_time);
+	RUN(an_address_that_a_realloc_gave_up);
 	RUN(a_late_writer);
 	RUN(a_late_program);
 	RUN(a_late_change);
