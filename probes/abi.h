@@ -389,8 +389,8 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
 #define ABI_JOURNAL_HELD (~0ull)
 
 enum abi_journal_kind {
-	/* Block at `key`. It replaces the held block at `old_key`; with ABI_JOURNAL_HELD it
-	 * is itself held from here on. */
+	/* Block at `key`. It replaces the held block at `old_key`; with ABI_JOURNAL_HELD
+	 * it is itself held from here on. */
 	ABI_JOURNAL_PUT = 1,
 	ABI_JOURNAL_TAKEN, /* no block at `key` any more, and none held at `old_key` */
 };

@@ -78,11 +78,11 @@ ALWAYS_INLINE u64 claim_key(const void *word)
 
 ALWAYS_INLINE int claim_by(u64 key, u64 *word, u64 value)
 {
-	u64 owner = VALUE_NOW(word);
+	u64 owner = READ_ONCE(*word);
 
 	if (owner || !claim_key_for(key, value))
 		return 0;
-	owner = VALUE_NOW(word);
+	owner = load_acquire(word);
 	if (!owner)
 		publish(word, value);
 	claim_end(key);

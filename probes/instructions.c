@@ -15,6 +15,9 @@
  * from. */
 #define barrier_var(value) __asm__ __volatile__("" : "+r"(value))
 
+/* An access that may race with another program's, marked as in the kernel. */
+#define READ_ONCE(lvalue) (*(const volatile __typeof__(lvalue) *)&(lvalue))
+
 /* A value of this run (enum abi_run_value). The instruction that loads it contains all 64
  * bits. memtrace patches them when it loads the program (bpf/code_load.h). */
 #define run_value(which)                                                                 \
@@ -36,6 +39,15 @@
 #else
 #define publish(p, value) ((void)__sync_lock_test_and_set((p), (value)))
 #endif
+
+/* Load-acquire: later accesses come after it. x86 keeps loads in order. */
+#define load_acquire(p)                                                                  \
+	({                                                                               \
+		__typeof__(*(p)) loaded_ = READ_ONCE(*(p));                              \
+                                                                                         \
+		compiler_barrier();                                                      \
+		loaded_;                                                                 \
+	})
 
 /* A helper of the kernel by its number. Some versions of libbcc do not declare newer
  * ones. */

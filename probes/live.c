@@ -10,7 +10,7 @@ ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 			       const struct abi_block *block)
 {
 	/* Read once: another reading may begin at any time. */
-	u64 draining = *(volatile u64 *)&ctl->draining;
+	u64 draining = READ_ONCE(ctl->draining);
 
 	if (!draining)
 		return 0;
@@ -43,7 +43,7 @@ ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
  */
 ALWAYS_INLINE void journal_changed(struct abi_control *ctl, u64 draining)
 {
-	u64 now = *(volatile u64 *)&ctl->draining;
+	u64 now = READ_ONCE(ctl->draining);
 
 	if (now && now != draining)
 		__sync_fetch_and_add(&ctl->late_changes, 1);
@@ -61,7 +61,7 @@ ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
 {
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
-		if (b->key[i] == word &&
+		if (READ_ONCE(b->key[i]) == word &&
 		    __sync_val_compare_and_swap(&b->key[i], word, ABI_LIVE_CLAIMED) ==
 			    word) {
 			ret->size_bytes = b->entry[i].size_bytes;
@@ -89,7 +89,7 @@ ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *
 	if (b && live_take_from(b, word, ret))
 		return 1;
 
-	if (ctl->spilled_blocks) {
+	if (READ_ONCE(ctl->spilled_blocks)) {
 		struct abi_block *spilled = live_spill.lookup(&key);
 
 		if (spilled) {
@@ -110,7 +110,7 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 {
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
-		if (b->key[i] == 0 &&
+		if (READ_ONCE(b->key[i]) == 0 &&
 		    __sync_val_compare_and_swap(&b->key[i], 0, ABI_LIVE_CLAIMED) == 0) {
 			b->entry[i].size_bytes = block->size_bytes;
 			b->entry[i].stack = block->stack;
@@ -135,7 +135,8 @@ ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *diff
 
 #pragma unroll
 	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
-		u64 taken = -b->key[i], difference = -(b->key[i] ^ word);
+		u64 key = READ_ONCE(b->key[i]);
+		u64 taken = -key, difference = -(key ^ word);
 
 		/* Hidden from the compiler, which would compare and branch. */
 		barrier_var(taken);
@@ -157,7 +158,7 @@ ALWAYS_INLINE int live_put_anywhere(struct abi_control *ctl, u64 key,
 	if (!b1 || !b2)
 		return 0;
 
-	u64 differs = ctl->spilled_blocks ? 0 : 1ull << 63;
+	u64 differs = READ_ONCE(ctl->spilled_blocks) ? 0 : 1ull << 63;
 	u64 load1 = live_load(b1, word, &differs);
 	u64 load2 = live_load(b2, word, &differs);
 

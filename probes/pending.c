@@ -80,7 +80,7 @@ ALWAYS_INLINE struct abi_last_free *last_free_of(u64 caller)
 /* Returns 1 if the record is this thread's. */
 ALWAYS_INLINE int last_free_is(const struct abi_last_free *last, u64 caller)
 {
-	return (last->owner ^ caller) >> ABI_CALLER_TID_BITS == 0;
+	return (READ_ONCE(last->owner) ^ caller) >> ABI_CALLER_TID_BITS == 0;
 }
 
 /* A call of this thread begins. Returns the thread id. With one process only this
@@ -136,7 +136,7 @@ int on_thread_end(struct bpf_raw_tracepoint_args *ctx)
 /* Returns 1 if the record is this thread's. */
 ALWAYS_INLINE int pending_is_mine(const struct tracee *t, const struct abi_pending *p)
 {
-	return (p->owner ^ t->caller) >> ABI_CALLER_TID_BITS == 0;
+	return (READ_ONCE(p->owner) ^ t->caller) >> ABI_CALLER_TID_BITS == 0;
 }
 
 /* On kernels without BPF atomics each thread has a key of the hash instead of a slot. */
@@ -159,7 +159,7 @@ ALWAYS_INLINE struct abi_pending *pending_find(const struct tracee *t)
 
 	if (p && pending_is_mine(t, p))
 		return p;
-	return t->ctl->spilled_pending ? pending_spill.lookup(&key) : NULL;
+	return READ_ONCE(t->ctl->spilled_pending) ? pending_spill.lookup(&key) : NULL;
 }
 
 /* Release a record. */
@@ -213,7 +213,7 @@ ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp, 
 		return p;
 	}
 	p = pending_slot(t);
-	if (p && p->owner == 0 && claim_word(&p->owner, owner))
+	if (p && READ_ONCE(p->owner) == 0 && claim_word(&p->owner, owner))
 		return p;
 
 	struct abi_pending fresh = {.owner = owner};

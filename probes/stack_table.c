@@ -6,14 +6,14 @@ ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
 {
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < ABI_STACK_WAYS; i++) {
-		u64 word = b->word[i];
+		u64 word = READ_ONCE(b->word[i]);
 
 		if (word >> ABI_STACK_NUMBER_BITS == tag) {
 			u32 number = word & ABI_STACK_NUMBER_MASK;
 			struct abi_stack_head *s =
 				(struct abi_stack_head *)stacks.lookup(&number);
 
-			if (s && s->check == check)
+			if (s && READ_ONCE(s->check) == check)
 				return number;
 		}
 	}
@@ -29,7 +29,7 @@ ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 chec
 
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < ABI_STACK_WAYS; i++) {
-		u64 word = b->word[i];
+		u64 word = READ_ONCE(b->word[i]);
 
 		if (word == 0)
 			word = __sync_val_compare_and_swap(&b->word[i], 0, mine);
@@ -40,7 +40,7 @@ ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 chec
 			struct abi_stack_head *s =
 				(struct abi_stack_head *)stacks.lookup(&other);
 
-			if (s && s->check == check)
+			if (s && READ_ONCE(s->check) == check)
 				return other;
 		}
 	}
@@ -71,8 +71,8 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 	if (number != ABI_NO_STACK)
 		return number;
 
-	if (ctl->stacks_used >= MAX_STACKS ||
-	    ctl->stack_pcs_used >= STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK) {
+	if (READ_ONCE(ctl->stacks_used) >= MAX_STACKS ||
+	    READ_ONCE(ctl->stack_pcs_used) >= STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK) {
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}

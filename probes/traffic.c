@@ -326,7 +326,7 @@ ALWAYS_INLINE struct thread_record *thread_find(u64 key)
 		u32 at = ABI_THREAD_AT(key, i, THREAD_SLOTS);
 		struct thread_record *th = threads.lookup(&at);
 
-		if (th && th->head.key == key)
+		if (th && READ_ONCE(th->head.key) == key)
 			return th;
 	}
 	return NULL;

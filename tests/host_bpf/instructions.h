@@ -6,11 +6,13 @@
 #define ALWAYS_INLINE      static inline __attribute__((unused))
 #define compiler_barrier() __asm__ __volatile__("" : : : "memory")
 #define barrier_var(value) __asm__ __volatile__("" : "+r"(value))
+#define READ_ONCE(lvalue)  (*(const volatile __typeof__(lvalue) *)&(lvalue))
 #define run_value(which)   host_run_values[which]
 
 /* Another program may run before each atomic operation. */
 #define publish(p, value)                                                                \
 	(host_point("atomic"), __atomic_store_n((p), (value), __ATOMIC_RELEASE))
+#define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define __sync_fetch_and_add(p, n)                                                       \
 	(host_point("atomic"), __atomic_fetch_add((p), (n), __ATOMIC_SEQ_CST))
 #define __sync_lock_test_and_set(p, value)                                               \

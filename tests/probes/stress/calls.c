@@ -30,7 +30,7 @@ static uint64_t *word_at(uint64_t address)
 static void push(struct sim_thread *t, uint64_t word)
 {
 	t->sp -= 8;
-	REQUIRE(t->sp > (uintptr_t)t->stack);
+	SIM_REQUIRE(t->sp > (uintptr_t)t->stack);
 	*word_at(t->sp) = word;
 }
 
@@ -84,7 +84,7 @@ static unsigned hold_as(struct sim_thread *t, enum pool_state state, enum pool_s
 			found = at;
 	}
 	if (found < POOL_BLOCKS) {
-		REQUIRE(t->held_count < HELD_MAX);
+		SIM_REQUIRE(t->held_count < HELD_MAX);
 		memory->pool[found] = (uint8_t)now;
 		memory->shares[found]++;
 		t->held[t->held_count++] = found;
@@ -233,7 +233,7 @@ void sim_end(struct sim_thread *t, struct sim_call *c, uint64_t ax, uint64_t res
 	struct machine *m = t->machine;
 	enum host_function fn = c->model.fn;
 
-	REQUIRE(t->sp == c->model.sp);
+	SIM_REQUIRE(t->sp == c->model.sp);
 	sim_program_begins(t, c->model.old_key,
 			   result ? ABI_KEY(c->model.slot, result) : 0);
 	host_now = &t->context;

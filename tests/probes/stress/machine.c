@@ -196,7 +196,7 @@ struct sim_memory *sim_memory_new(void)
 {
 	struct sim_memory *memory = calloc(1, sizeof(*memory));
 
-	REQUIRE(memory);
+	SIM_REQUIRE(memory);
 	memory->xol.vaddr = TRAMPOLINE;
 	memory->mm.xol_area = &memory->xol;
 	return memory;
@@ -232,9 +232,9 @@ struct sim_thread *machine_start(struct machine *m)
 	struct abi_control *control = host_map_array(host_map_find("control"));
 
 	memory->slot = abi_process_slot(p->tgid, 0, map->count);
-	REQUIRE(memory->slot < MODEL_SLOTS);
+	SIM_REQUIRE(memory->slot < MODEL_SLOTS);
 	slot = (struct abi_process *)host_map_array(map) + memory->slot;
-	REQUIRE(!slot->tgid);
+	SIM_REQUIRE(!slot->tgid);
 	slot->since_ns = host_ns += 2048;
 	slot->family = slot->parting = ABI_FAMILY(slot->since_ns, memory->slot);
 	sim_process_known(slot);
@@ -257,12 +257,13 @@ static void do_something(struct sim_thread *t)
 		{60, sim_map},     {4, sim_fork},   {4, sim_vfork},     {3, sim_exec},
 		{8, sim_clone},    {6, sim_exit},
 	};
+	size_t count = t->machine->keeps_threads ? 5 : sizeof(acts) / sizeof(*acts);
 	uint32_t sum = 0, n;
 
-	for (size_t i = 0; i < sizeof(acts) / sizeof(*acts); i++)
+	for (size_t i = 0; i < count; i++)
 		sum += acts[i].weight;
 	n = sim_random(t, sum);
-	for (size_t i = 0; i < sizeof(acts) / sizeof(*acts); i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (n < acts[i].weight) {
 			acts[i].act(t);
 			return;
@@ -294,5 +295,5 @@ void sim_act(struct sim_thread *t)
 	}
 	sim_user_point(t);
 	do_something(t);
-	REQUIRE(!t->held_count);
+	SIM_REQUIRE(!t->held_count);
 }

@@ -92,10 +92,20 @@ struct machine {
 	pthread_mutex_t lock; /* guards pools and the model */
 	/* Where another thread may run; NULL: go on. */
 	void (*switch_away)(struct sim_thread *thread);
+	bool keeps_threads;       /* no process or thread begins or ends */
 	struct sim_event *events; /* expected and not yet compared; event_count of them */
 	unsigned event_count, event_room;
 	bool gone[MODEL_SLOTS]; /* slots of processes that have ended */
 };
+
+/* As REQUIRE() of check.h, but without a count, which threads would share. */
+#define SIM_REQUIRE(cond)                                                                \
+	do {                                                                             \
+		if (!(cond)) {                                                           \
+			fprintf(stderr, "required: %s\n", #cond);                        \
+			abort();                                                         \
+		}                                                                        \
+	} while (0)
 
 /* Random numbers of a thread, from the seed. */
 uint32_t sim_random(struct sim_thread *thread, uint32_t limit);

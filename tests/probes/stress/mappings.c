@@ -14,7 +14,7 @@ static void expect(struct sim_thread *t, struct sim_event event)
 	if (m->event_count == m->event_room) {
 		m->event_room = m->event_room ? 2 * m->event_room : 256;
 		m->events = realloc(m->events, m->event_room * sizeof(event));
-		REQUIRE(m->events);
+		SIM_REQUIRE(m->events);
 	}
 	m->events[m->event_count++] = event;
 	machine_unlock(m);

@@ -18,8 +18,8 @@ static struct model_block *block_at(struct model *m, uint64_t key)
 {
 	uint64_t index = (ABI_KEY_ADDRESS(key) - HEAP) / 24;
 
-	REQUIRE(ABI_KEY_SLOT(key) < MODEL_SLOTS && index < MODEL_BLOCKS &&
-		model_address((unsigned)index) == ABI_KEY_ADDRESS(key));
+	SIM_REQUIRE(ABI_KEY_SLOT(key) < MODEL_SLOTS && index < MODEL_BLOCKS &&
+		    model_address((unsigned)index) == ABI_KEY_ADDRESS(key));
 	return &m->block[ABI_KEY_SLOT(key)][index];
 }
 
@@ -47,7 +47,7 @@ static struct model_stack *stack_of(struct model *m, uint32_t slot, uint64_t sta
 	uint64_t family = m->family[slot];
 	struct model_stack *s = &m->stacks[stack_index(m, family, stack)];
 
-	REQUIRE(family);
+	SIM_REQUIRE(family);
 	s->family = family;
 	s->stack = stack;
 	return s;
