@@ -339,7 +339,7 @@ static bool is_stuck(const struct confined *c, const struct patience *patience)
 	if (c->options.kind == CONFINED_CLIENT)
 		return c->options.answer_ns &&
 		       now_ns - patience->begin_ns > c->options.answer_ns;
-	return c->options.kind == CONFINED_READER &&
+	return c->options.kind != CONFINED_WRITER &&
 	       (now_ns - patience->heard_ns > SILENCE_NS ||
 		now_ns - patience->begin_ns - patience->ours_ns > ANSWER_NS);
 }

@@ -18,6 +18,10 @@
  * A server (CONFINED_SERVER) answers clients of a socket that this process has opened. It
  * answers no requests of this process, but runs a function of its own. It opens no files
  * and no sockets, and may create threads.
+ *
+ * A scanner (CONFINED_SCANNER) stops other processes and reads their memory, which this
+ * process gives up. It has not root's user id, keeps the capabilities for that, and opens
+ * files for reading.
  */
 #ifndef CONFINED_CONFINED_H
 #define CONFINED_CONFINED_H
@@ -39,6 +43,7 @@ enum confined_kind {
 	CONFINED_CLIENT,
 	CONFINED_WRITER,
 	CONFINED_SERVER,
+	CONFINED_SCANNER,
 };
 
 /* A request in the child. */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
 #include "confined/filter_rules.h"
@@ -114,6 +115,22 @@ static const int serving[] = {
 	SCMP_SYS(rseq),
 	SCMP_SYS(sched_getaffinity),
 };
+
+/* Besides, what a process needs that looks into others. */
+static const int scanning[] = {
+	SCMP_SYS(openat2),    SCMP_SYS(newfstatat),       SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat), SCMP_SYS(process_vm_readv), SCMP_SYS(get_robust_list),
+	SCMP_SYS(wait4),
+};
+
+/* Of ptrace(2), whose first argument is the request. */
+static const unsigned scanning_requests[] = {
+	PTRACE_SEIZE,     PTRACE_INTERRUPT,   PTRACE_DETACH,
+	PTRACE_GETREGSET, PTRACE_PEEKSIGINFO,
+};
+
+/* The request PAGEMAP_SCAN of ioctl(2): include/uapi/linux/fs.h, Linux 6.7. */
+#define SCAN_PAGES _IOC(_IOC_READ | _IOC_WRITE, 'f', 16, 96)
 
 /* What the C library asks about terminals. */
 static const unsigned terminal_questions[] = {TCGETS, TIOCGWINSZ};
@@ -232,6 +249,47 @@ struct error *filter_load_server(void)
 					    F_SETFL);
 	if (!result)
 		result = allow_threads(filter);
+	if (!result)
+		result = filter_load(filter);
+	return result ? filter_failed(result) : NULL;
+}
+
+static int allow_scanning(scmp_filter_ctx filter)
+{
+	int result =
+		filter_add_command(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), SCAN_PAGES);
+
+	for (size_t i = 0; i < sizeof(scanning_requests) / sizeof(*scanning_requests);
+	     i++) {
+		const struct scmp_arg_cmp is_request = {
+			.arg = 0, .op = SCMP_CMP_EQ, .datum_a = scanning_requests[i]};
+
+		if (!result)
+			result = seccomp_rule_add(filter, SCMP_ACT_ALLOW,
+						  SCMP_SYS(ptrace), 1, is_request);
+	}
+	return result;
+}
+
+struct error *filter_load_scanner(void)
+{
+	_cleanup_(filter_release) scmp_filter_ctx filter =
+		seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int result;
+
+	if (!filter)
+		return error_no_memory();
+	result = filter_add_calls(filter, SCMP_ACT_ALLOW, allowed,
+				  sizeof(allowed) / sizeof(*allowed));
+	if (!result)
+		result = filter_add_calls(filter, SCMP_ACT_ALLOW, scanning,
+					  sizeof(scanning) / sizeof(*scanning));
+	if (!result)
+		result = allow_scanning(filter);
+	if (!result)
+		result = add_conditions(filter);
+	if (!result)
+		result = allow_reading(filter);
 	if (!result)
 		result = filter_load(filter);
 	return result ? filter_failed(result) : NULL;

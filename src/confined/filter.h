@@ -45,6 +45,15 @@ struct error *filter_load_server(void) __attribute__((warn_unused_result));
 struct error *filter_load_opener(void) __attribute__((warn_unused_result));
 
 /*
+ * Confine the calling process permanently to what stops other processes and reads their
+ * memory (ptrace(2), process_vm_readv(2)), and opens files for reading. It may allocate
+ * memory and use its descriptors. All else fails with EPERM: writing to files or to other
+ * processes' memory but by ptrace(2), sockets, threads, new processes. Sets no_new_privs.
+ * Same errors.
+ */
+struct error *filter_load_scanner(void) __attribute__((warn_unused_result));
+
+/*
  * Refuse, in all threads of this process, system calls that tracing does not need:
  * those for starting programs, namespaces, mounts, modules, clocks etc.; without
  * `holds_command` also ptrace(2), and without `has_network` also sockets. Same errors.

@@ -135,6 +135,10 @@ static struct error *confine(const struct confined_options *options, int *ret_li
 
 	if (options->kind == CONFINED_WRITER)
 		return shed_for_writing();
+	if (options->kind == CONFINED_SCANNER) {
+		err = shed_for_reading();
+		return err ? err : filter_load_scanner();
+	}
 	err = shed_root(0);
 	if (err)
 		return err;
@@ -175,7 +179,8 @@ static void confine_and_tell(const struct confined_options *options)
 static void tell_unfiltered(const struct confined_options *options)
 {
 	/* No parent answers requests of this process, so a reader opens files itself. */
-	bool opens_files = options->kind == CONFINED_READER && options->policy.find;
+	bool opens_files = (options->kind == CONFINED_READER && options->policy.find) ||
+			   options->kind == CONFINED_SCANNER;
 
 	struct error *err;
 

@@ -6,8 +6,9 @@
 #include "options/option_table.h"
 
 const char *const choice_view_names[] = {
-	"leaks",     "growth",    "traffic",   "peak",      "allocations", "threads",
-	"histogram", "lifetimes", "processes", "functions", "tree",        NULL};
+	"leaks",   "growth",      "traffic",   "peak",      "allocations",
+	"threads", "histogram",   "lifetimes", "processes", "functions",
+	"tree",    "unreachable", NULL};
 const char *const choice_sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_COUNT] = "count",
 				    [REPORT_SORT_TRAFFIC] = "traffic",
@@ -16,6 +17,7 @@ const char *const choice_sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_PEAK] = "peak",
 				    [REPORT_SORT_AT_PEAK] = "at-peak",
 				    [REPORT_SORT_TEMPORARY] = "temporary",
+				    [REPORT_SORT_LOST] = "lost",
 				    [REPORT_SORT_CUMULATIVE] = "cumulative",
 				    NULL};
 const char *const choice_groups[] = {[REPORT_GROUP_PATH] = "stack",
@@ -29,11 +31,10 @@ const char *const choice_groups[] = {[REPORT_GROUP_PATH] = "stack",
 				     [REPORT_GROUP_ALLOCATOR] = "allocator",
 				     [REPORT_GROUP_THREAD] = "thread",
 				     NULL};
-const char *const choice_flame_ofs[] = {[REPORT_FLAME_LIVE] = "live",
-					[REPORT_FLAME_PEAK] = "peak",
-					[REPORT_FLAME_TRAFFIC] = "traffic",
-					[REPORT_FLAME_COUNT] = "count",
-					NULL};
+const char *const choice_flame_ofs[] = {
+	[REPORT_FLAME_LIVE] = "live",       [REPORT_FLAME_PEAK] = "peak",
+	[REPORT_FLAME_TRAFFIC] = "traffic", [REPORT_FLAME_LOST] = "lost",
+	[REPORT_FLAME_COUNT] = "count",     NULL};
 const char *const choice_colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 const char *const choice_formats[] = {"text", "brief", "json", NULL};
@@ -60,6 +61,7 @@ const char *const choice_topics[] = {[HELP_SHORT] = "short",
 				     [HELP_EXAMPLES] = "examples",
 				     [HELP_GROUP + GROUP_TARGET] = "target",
 				     [HELP_GROUP + GROUP_REPORTS] = "reports",
+				     [HELP_GROUP + GROUP_UNREACHABLE] = "unreachable",
 				     [HELP_GROUP + GROUP_FILTER] = "filter",
 				     [HELP_GROUP + GROUP_LIMITS] = "limits",
 				     [HELP_GROUP + GROUP_NAMES] = "names",
@@ -70,9 +72,13 @@ const char *const choice_topics[] = {[HELP_SHORT] = "short",
 const char *option_group_name(enum option_group group)
 {
 	static const char *const names[GROUP_COUNT] = {
-		[GROUP_TARGET] = "Target",     [GROUP_REPORTS] = "Reports",
-		[GROUP_FILTER] = "Filter",     [GROUP_LIMITS] = "Limits",
-		[GROUP_NAMES] = "Names",       [GROUP_OUTPUT] = "Output",
+		[GROUP_TARGET] = "Target",
+		[GROUP_REPORTS] = "Reports",
+		[GROUP_UNREACHABLE] = "Unreachable blocks",
+		[GROUP_FILTER] = "Filter",
+		[GROUP_LIMITS] = "Limits",
+		[GROUP_NAMES] = "Names",
+		[GROUP_OUTPUT] = "Output",
 		[GROUP_ADVANCED] = "Advanced",
 	};
 

@@ -7,6 +7,7 @@
  */
 #include "options/rows_target.h"
 #include "options/rows_reports.h"
+#include "options/rows_unreachable.h"
 #include "options/rows_filter.h"
 #include "options/rows_limits.h"
 #include "options/rows_names.h"

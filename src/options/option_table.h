@@ -25,6 +25,7 @@ enum option_id {
 enum option_group {
 	GROUP_TARGET,
 	GROUP_REPORTS,
+	GROUP_UNREACHABLE,
 	GROUP_FILTER,
 	GROUP_LIMITS,
 	GROUP_NAMES,

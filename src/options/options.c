@@ -334,6 +334,7 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.view = "leaks",
 		.sort = REPORT_SORT_SIZE,
 		.hide_frames = "default",
+		.max_pause_ns = UNITS_NS_PER_S,
 		.format = "text",
 	};
 	for (p.at = 1; p.at < argc && !p.done; p.at++) {

@@ -92,9 +92,13 @@ struct options {
 				    a file name; borrowed from argv */
 	enum color_choice color; /* --color */
 	bool show_allocs;        /* not with trace.combined_only */
-	const char *format;      /* --format: a renderer's name, default "text" */
-	bool brief_on_terminal;  /* "brief" instead if the reports go to a
-				    terminal */
+	bool unreachable;        /* --unreachable; also set if another option needs it */
+	uint64_t unreachable_every; /* --unreachable-every; 0: not given */
+	uint64_t max_pause_ns;      /* --max-pause, default 1 s */
+	bool unreachable_unaligned, unreachable_tagged;
+	const char *format;          /* --format: a renderer's name, default "text" */
+	bool brief_on_terminal;      /* "brief" instead if the reports go to a
+					terminal */
 	bool final_only_on_terminal; /* on a terminal only the last report is printed,
 					since the run is about its files */
 	bool any_height;             /* --top was given: the brief report may be higher

@@ -194,6 +194,9 @@ static struct error *check_view(const struct options_given *given)
 	if ((view->wants | report_sort_needs(options->sort)) & REPORT_DATA_AT_PEAK ||
 	    options->flame_of == REPORT_FLAME_PEAK)
 		options->trace.peak = true;
+	if ((view->needs | report_sort_needs(options->sort)) & REPORT_DATA_UNREACHABLE ||
+	    options->flame_of == REPORT_FLAME_LOST)
+		options->unreachable = true;
 	if (options->trace.peak || options->flame_of == REPORT_FLAME_TRAFFIC)
 		options->trace.traffic = true;
 	/* The names of threads, also of those that have exited, come with it. */
@@ -568,10 +571,11 @@ struct error *options_check(const struct options_given *given)
 {
 	/* In this order: later checks rely on earlier ones. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
-		check_offline, choose_mode,    check_view,        check_target,
-		check_blocks,  check_mode,     check_mode_values, check_with_kernel,
-		check_sizes,   check_combined, check_files,       check_format,
-		check_live,    check_listen,
+		check_offline,     choose_mode,       check_view,
+		check_target,      check_blocks,      check_mode,
+		check_mode_values, check_with_kernel, check_sizes,
+		check_combined,    check_files,       check_format,
+		check_live,        check_listen,      options_check_unreachable,
 	};
 	struct error *err = check_prime(given);
 

@@ -13,6 +13,10 @@ struct options_given {
 	const char *values[OPTION_ID_COUNT];
 };
 
+/* Check the options of the search for unreachable blocks; for options_check(). */
+struct error *options_check_unreachable(const struct options_given *given)
+	__attribute__((warn_unused_result));
+
 /* Fill in defaults that depend on other options. ERROR_USAGE: the message is one line, as
  * of options_parse(), about the first option that conflicts with the others. */
 struct error *options_check(const struct options_given *given)

@@ -44,11 +44,11 @@ OPTION(FLAME,
 OPTION(FLAME_OF,
 	"flame-of", .argument = "WHAT", .offline = OFFLINE_REPLAY,
 	.kind = KIND_CHOICE, FIELD(flame_of), .choices = choice_flame_ofs,
-	.expected = "'live', 'peak', 'traffic' or 'count'",
+	.expected = "'live', 'peak', 'traffic', 'lost' or 'count'",
 	.needs = MODE_TRAFFIC,
 	.help = "what is drawn by --flame, --flamegraph and --html: live (bytes, the "
-		"default), peak (bytes when the heap was largest), traffic (bytes allocated) "
-		"or count (live blocks)")
+		"default), peak (bytes when the heap was largest), traffic (bytes allocated), "
+		"lost (bytes that nothing points to) or count (live blocks)")
 
 OPTION(INVERTED,
 	"inverted", .offline = OFFLINE_ALL,

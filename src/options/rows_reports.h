@@ -44,24 +44,26 @@ OPTION(VIEW,
 	.kind = KIND_NAME, FIELD(view), .choices = choice_view_names,
 	.expected = "'leaks', 'growth', 'traffic', 'peak', 'allocations', "
 		    "'threads', 'histogram', 'lifetimes', 'processes', "
-		    "'functions' or 'tree'",
+		    "'functions', 'tree' or 'unreachable'",
 	.needs = MODE_BLOCKS,
 	.reshapes = true,
 	.help = "what text reports and --csv show: leaks (the default), growth, "
 		"traffic, peak, allocations (largest single ones), threads, histogram "
 		"(of sizes), lifetimes, processes, functions (what each holds itself and "
-		"with all it calls), tree (of calls)")
+		"with all it calls), tree (of calls), unreachable (blocks that nothing points "
+		"to)")
 
 OPTION(SORT,
 	"sort", .argument = "KEY", .offline = OFFLINE_ALL,
 	.kind = KIND_CHOICE, FIELD(sort), .choices = choice_sorts,
 	.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak', "
-		    "'at-peak', 'temporary' or 'cumulative'",
+		    "'at-peak', 'temporary', 'lost' or 'cumulative'",
 	.reshapes = true,
 	.help = "rank stacks by size (bytes, the default of most views), count "
 		"(blocks), traffic (bytes allocated), growth (since the last report), "
 		"age (of the oldest block), peak (most bytes at once), at-peak (bytes "
-		"when the heap was largest) or temporary (blocks that were freed at once); functions also by cumulative (bytes "
+		"when the heap was largest) temporary (blocks that were freed at once) or lost (bytes that nothing "
+		"points to); functions also by cumulative (bytes "
 		"with all that they call, their default)")
 
 OPTION(GROUP_BY,

@@ -93,17 +93,17 @@ static bool parse_line(struct cursor c, struct proc_mapping *ret, struct cursor 
 {
 	struct proc_mapping m = {0};
 	uint64_t dev_major, dev_minor;
-	bool shared;
 
 	if (!eat_number(&c, 16, UINT64_MAX, &m.start) || !eat(&c, '-') ||
 	    !eat_number(&c, 16, UINT64_MAX, &m.end) || !eat(&c, ' ') ||
 	    !eat_flag(&c, 'r', '-', &m.readable) ||
 	    !eat_flag(&c, 'w', '-', &m.writable) ||
-	    !eat_flag(&c, 'x', '-', &m.executable) || !eat_flag(&c, 's', 'p', &shared) ||
-	    !eat(&c, ' ') || !eat_number(&c, 16, UINT64_MAX, &m.file_offset) ||
-	    !eat(&c, ' ') || !eat_number(&c, 16, UINT32_MAX, &dev_major) ||
-	    !eat(&c, ':') || !eat_number(&c, 16, UINT32_MAX, &dev_minor) ||
-	    !eat(&c, ' ') || !eat_number(&c, 10, UINT64_MAX, &m.inode))
+	    !eat_flag(&c, 'x', '-', &m.executable) ||
+	    !eat_flag(&c, 's', 'p', &m.shared) || !eat(&c, ' ') ||
+	    !eat_number(&c, 16, UINT64_MAX, &m.file_offset) || !eat(&c, ' ') ||
+	    !eat_number(&c, 16, UINT32_MAX, &dev_major) || !eat(&c, ':') ||
+	    !eat_number(&c, 16, UINT32_MAX, &dev_minor) || !eat(&c, ' ') ||
+	    !eat_number(&c, 10, UINT64_MAX, &m.inode))
 		return false;
 	if (m.start >= m.end || (c.p < c.end && *c.p != ' '))
 		return false;

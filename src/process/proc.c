@@ -386,6 +386,26 @@ struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
 	return err;
 }
 
+struct error *proc_read_ranges(int tid, struct proc_maps *ret)
+{
+	_cleanup_(freep) char *text = NULL;
+	struct proc_maps maps = {0};
+	struct error *err;
+	size_t size;
+	int errnum = procfs_read(tid, "maps", PROCFS_MAPS_BYTES, &text, &size);
+
+	if (errnum || !size)
+		return error_errno(ERROR_GONE, errnum ? errnum : ESRCH,
+				   "cannot read /proc/%d/maps", tid);
+	err = maps_parse(text, size, &maps);
+	if (err) {
+		proc_maps_deinit(&maps);
+		return error_prefix(err, "process %d", tid);
+	}
+	*ret = maps;
+	return NULL;
+}
+
 struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 {
 	_cleanup_(freep) char *text = NULL;

@@ -21,6 +21,7 @@ struct proc_mapping {
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
 	bool readable, writable, executable;
+	bool shared;  /* MAP_SHARED */
 	bool deleted; /* the path ended in " (deleted)", which is cut off */
 	char *path;   /* escaped newlines decoded (maps.h); "" for anonymous memory */
 };
@@ -92,6 +93,11 @@ void proc_let_go(struct proc *proc);
 struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
 	__attribute__((warn_unused_result));
 void proc_maps_deinit(struct proc_maps *maps);
+
+/* The same, without looking at any file: the paths of files may be wrong (maps.h). `tid`
+ * is a thread of the process that has memory (live_thread.h). */
+struct error *proc_read_ranges(int tid, struct proc_maps *ret)
+	__attribute__((warn_unused_result));
 
 /* Read the memory sizes. ERROR_GONE when the process has exited. */
 struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)

@@ -73,6 +73,15 @@ static bool push_path(struct paths *paths, const struct report *report,
 	return vec_push(&paths->list, path);
 }
 
+static struct report_measure measure_lost(const struct report_row *row)
+{
+	const struct snapshot_unreachable *u = row->unreachable;
+
+	return u ? (struct report_measure){saturate_add(u->lost.bytes, u->held.bytes),
+					   saturate_add(u->lost.count, u->held.count)}
+		 : (struct report_measure){0};
+}
+
 struct report_measure paths_measure(const struct report *report,
 				    const struct report_row *row)
 {
@@ -82,6 +91,8 @@ struct report_measure paths_measure(const struct report *report,
 	case REPORT_FLAME_TRAFFIC:
 		return (struct report_measure){row->flow.allocated_bytes,
 					       row->flow.allocations};
+	case REPORT_FLAME_LOST:
+		return measure_lost(row);
 	case REPORT_FLAME_COUNT:
 		return (struct report_measure){row->sum.estimated_count,
 					       row->sum.estimated_count};
@@ -105,6 +116,11 @@ struct error *paths_check(const struct report *report)
 			ERROR_UNSUPPORTED,
 			"--flame-of traffic: the allocations of each call path "
 			"were not counted (--traffic)");
+	if (report->options.flame_of == REPORT_FLAME_LOST &&
+	    !(report->data & REPORT_DATA_UNREACHABLE))
+		return error_create(ERROR_UNSUPPORTED,
+				    "--flame-of lost: nothing was searched for "
+				    "unreachable blocks (--unreachable)");
 	return NULL;
 }
 

@@ -8,14 +8,15 @@
 
 /* Order of the rows; the largest value comes first. */
 enum report_sort {
-	REPORT_SORT_SIZE,       /* bytes held */
-	REPORT_SORT_COUNT,      /* blocks held */
-	REPORT_SORT_TRAFFIC,    /* bytes allocated since the attach */
-	REPORT_SORT_GROWTH,     /* growth in bytes since the previous report */
-	REPORT_SORT_AGE,        /* age of the oldest block */
-	REPORT_SORT_PEAK,       /* largest number of bytes held at once */
-	REPORT_SORT_AT_PEAK,    /* bytes held when the whole heap was largest */
-	REPORT_SORT_TEMPORARY,  /* number of temporary blocks */
+	REPORT_SORT_SIZE,      /* bytes held */
+	REPORT_SORT_COUNT,     /* blocks held */
+	REPORT_SORT_TRAFFIC,   /* bytes allocated since the attach */
+	REPORT_SORT_GROWTH,    /* growth in bytes since the previous report */
+	REPORT_SORT_AGE,       /* age of the oldest block */
+	REPORT_SORT_PEAK,      /* largest number of bytes held at once */
+	REPORT_SORT_AT_PEAK,   /* bytes held when the whole heap was largest */
+	REPORT_SORT_TEMPORARY, /* number of temporary blocks */
+	REPORT_SORT_LOST, /* bytes that are lost, with those that only they lead to */
 	REPORT_SORT_CUMULATIVE, /* of functions: bytes of all stacks with the function;
 				   else as REPORT_SORT_SIZE */
 	REPORT_SORTS,
@@ -48,15 +49,17 @@ enum report_flame_of {
 	REPORT_FLAME_LIVE,    /* bytes that it holds */
 	REPORT_FLAME_PEAK,    /* bytes that it held when the whole heap was largest */
 	REPORT_FLAME_TRAFFIC, /* bytes that it has allocated since the attach */
+	REPORT_FLAME_LOST,    /* bytes of it that are lost (REPORT_SORT_LOST) */
 	REPORT_FLAME_COUNT,   /* blocks that it holds */
 };
 
 /* Optional data of a snapshot that a sort or a view may need. */
 enum report_data {
-	REPORT_DATA_TRAFFIC = 1 << 0,   /* snapshot.has_traffic */
-	REPORT_DATA_LIFETIMES = 1 << 1, /* snapshot.has_lifetimes */
-	REPORT_DATA_TRENDS = 1 << 2,    /* snapshot.has_trends */
-	REPORT_DATA_AT_PEAK = 1 << 3,   /* snapshot.has_at_peak */
+	REPORT_DATA_TRAFFIC = 1 << 0,     /* snapshot.has_traffic */
+	REPORT_DATA_LIFETIMES = 1 << 1,   /* snapshot.has_lifetimes */
+	REPORT_DATA_TRENDS = 1 << 2,      /* snapshot.has_trends */
+	REPORT_DATA_AT_PEAK = 1 << 3,     /* snapshot.has_at_peak */
+	REPORT_DATA_UNREACHABLE = 1 << 4, /* snapshot.search.count */
 };
 
 /* Called during long operations to say what is being done. `say` may be NULL. */

@@ -192,7 +192,8 @@ unsigned report_data_of(const struct snapshot *snap)
 	return (snap->has_traffic ? REPORT_DATA_TRAFFIC : 0) |
 	       (snap->has_lifetimes ? REPORT_DATA_LIFETIMES : 0) |
 	       (snap->has_trends ? REPORT_DATA_TRENDS : 0) |
-	       (snap->has_at_peak ? REPORT_DATA_AT_PEAK : 0);
+	       (snap->has_at_peak ? REPORT_DATA_AT_PEAK : 0) |
+	       (snap->search.count ? REPORT_DATA_UNREACHABLE : 0);
 }
 
 /* The order that the data allows. */

@@ -134,6 +134,8 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 		row->traffic = &snap->traffic.data[stack];
 		add_traffic(b, section, row);
 	}
+	if (is_heap && snap->search.count && stack < snap->unreachable.len)
+		row->unreachable = &snap->unreachable.data[stack];
 	if (is_heap && stack < snap->at_peak.len)
 		add_at_peak(b, section, row);
 }

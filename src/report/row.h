@@ -95,6 +95,9 @@ struct report_row {
 	/* Held when the whole heap was largest; estimates if blocks were sampled; 0
 	 * without REPORT_DATA_AT_PEAK. */
 	uint64_t at_peak_bytes, at_peak_count;
+	/* What a search for unreachable blocks knows of it, as traced; NULL: there was
+	 * none, or the row is not of the heap. */
+	const struct snapshot_unreachable *unreachable;
 	const struct report_frame *const *frames; /* `depth` frames, leaf first */
 	size_t depth;
 	enum stack_end end;

@@ -37,6 +37,7 @@ static void session_deinit(struct session *s)
 	children_deinit(&s->children);
 	compiler_pool_deinit(&s->compilers);
 	spawn_deinit(&s->spawn);
+	reach_search_destroy(s->search);
 	elf_reader_destroy(s->elf_reader);
 	closep(&s->fetch_cache);
 	event_spec_deinit(&s->event);
@@ -246,6 +247,19 @@ static struct error *start_processes(struct session *s, struct error *err, int *
 	if (!err && follows)
 		err = elf_reader_create(reading_warn, progress_stopping_ns, &s->progress,
 					&s->elf_reader);
+	if (!err && options->unreachable && !options->dry_run)
+		err = reach_search_create(
+			&(const struct reach_search_options){
+				.words = {.unaligned = options->unreachable_unaligned,
+					  .low_tag_max =
+						  options->unreachable_tagged ? 7 : 0},
+				.max_pause_ns = options->max_pause_ns,
+				.progress = progress_show,
+				.warn = reading_warn,
+				.stopping_ns = progress_stopping_ns,
+				.arg = &s->progress,
+			},
+			&s->search);
 	if (!err && options->command) {
 		err = spawn_start(options->program, options->command, s->elf_reader,
 				  &s->spawn);

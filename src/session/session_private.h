@@ -28,6 +28,7 @@
 #include "snapshot/merge.h"
 #include "process/children.h"
 #include "process/spawn.h"
+#include "reach/search.h"
 #include "util/phases.h"
 #include "util/vec.h"
 struct session {
@@ -65,8 +66,9 @@ struct session {
 	struct snapshot_join join;
 	struct output output;
 	struct outputs outputs;
-	struct serve *serve; /* of --listen; else NULL */
-	uint64_t intervals;  /* number of report intervals that have passed */
+	struct serve *serve;         /* of --listen; else NULL */
+	struct reach_search *search; /* with --unreachable, else NULL */
+	uint64_t intervals;          /* number of report intervals that have passed */
 };
 
 /* --- session_start.c ---------------------------------------------------------------- */

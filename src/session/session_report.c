@@ -152,6 +152,61 @@ static bool is_unread(const struct session *s, const struct error *err)
 	       !outputs_are_wanted(&s->outputs);
 }
 
+/* Is a search for unreachable blocks due? Not after the exit of all processes. */
+static bool is_search_due(const struct session *s, enum report_cause cause)
+{
+	uint64_t every = s->options->unreachable_every;
+
+	if (!s->search || cause == REPORT_EXITED)
+		return false;
+	return cause != REPORT_INTERVAL || (every && s->intervals % every == 0);
+}
+
+static void freeze(struct session *s)
+{
+	tracer_freeze(s->tracer);
+	if (s->kernel_tracer)
+		tracer_freeze(s->kernel_tracer);
+}
+
+/* Take a snapshot that a search can verify its candidates with: of stopped processes. */
+static struct error *search(struct session *s, bool is_final, struct snapshot **ret)
+{
+	_cleanup_(snapshot_destroyp) struct snapshot *before = NULL;
+	struct error *err = take_snapshot(s, &before);
+
+	if (!err)
+		err = reach_search_look(s->search, before);
+	if (err)
+		return err;
+	reach_search_stop(s->search);
+	/* What is freed from now on has been unreachable when the process was stopped, or
+	 * was not looked at. */
+	if (is_final)
+		freeze(s);
+	err = take_snapshot(s, ret);
+	if (!err)
+		return reach_search_verify(s->search, *ret);
+	reach_search_give_up(s->search);
+	return err;
+}
+
+static struct error *look(struct session *s, enum report_cause cause,
+			  struct snapshot **ret)
+{
+	bool is_final = report_cause_is_final(cause);
+	struct error *err;
+
+	if (is_search_due(s, cause)) {
+		err = search(s, is_final, ret);
+	} else {
+		if (is_final)
+			freeze(s);
+		err = take_snapshot(s, ret);
+	}
+	return err || !s->search ? err : reach_search_tell(s->search, *ret);
+}
+
 struct error *session_report(struct session *s, enum report_cause cause)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
@@ -165,12 +220,7 @@ struct error *session_report(struct session *s, enum report_cause cause)
 	report_setup_measure(&s->setup);
 	reading_begin_report(&s->tracees.reading);
 	options = outputs_report_options(&s->outputs, &s->setup.options, is_final);
-	if (is_final) {
-		tracer_freeze(s->tracer);
-		if (s->kernel_tracer)
-			tracer_freeze(s->kernel_tracer);
-	}
-	err = take_snapshot(s, &snap);
+	err = look(s, cause, &snap);
 	if (!err)
 		err = build_report(s, snap, &made, &options, cause,
 				   outputs_save_is_due(&s->outputs, is_final), &report);

@@ -134,7 +134,8 @@ static struct error *check_measures(const struct snapshot *snap)
 	if ((snap->traffic.len && snap->traffic.len != stacks) ||
 	    (snap->lifetimes.len && snap->lifetimes.len != stacks) ||
 	    (snap->path_sizes.len && snap->path_sizes.len != stacks) ||
-	    (snap->at_peak.len && snap->at_peak.len != stacks))
+	    (snap->at_peak.len && snap->at_peak.len != stacks) ||
+	    (snap->unreachable.len && snap->unreachable.len != stacks))
 		return file_damaged("it does not have the traffic of each stack");
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
 		if (snap->trends[i].len && snap->trends[i].len != stacks)

@@ -36,6 +36,9 @@ static const struct file_field run_fields[] = {
 	F(estimated_peak_bytes), F(ages_unknown), F(cause), F(before.reports), F(before.time_ns),
 	ARRAY(struct snapshot, before.estimated_live_bytes), F(kernel_traced),
 	F(heap_untraced), F(launched), F(inconsistent), F(has_at_peak), F(missed_peak_bytes),
+	F(search.count), F(search.time_ns), F(search.took_ns), F(search.pause_ns),
+	F(search.read_bytes), F(search.threads), F(search.processes), F(search.unsearched),
+	F(search.has_rings),
 #undef F
 };
 
@@ -117,6 +120,14 @@ static const struct file_field path_sizes_fields[] = {
 static const struct file_field at_peak_fields[] = {
 #define F(member) FIELD(struct snapshot_at_peak, member)
 	F(bytes), F(count),
+#undef F
+};
+
+static const struct file_field unreachable_fields[] = {
+#define F(member) FIELD(struct snapshot_unreachable, member)
+	F(lost.bytes), F(lost.count), F(held.bytes), F(held.count), F(possible.bytes),
+	F(possible.count), F(unverified.bytes), F(unverified.count),
+	F(lost_but_freed.bytes), F(lost_but_freed.count),
 #undef F
 };
 
@@ -204,6 +215,10 @@ const struct file_table file_tables[] = {
 	VECTOR("path_sizes", snap.path_sizes, struct snapshot_path_sizes,
 	       path_sizes_fields),
 	VECTOR("at_peak", snap.at_peak, struct snapshot_at_peak, at_peak_fields),
+	FIXED("search.total", 1, snap.search.total, struct snapshot_unreachable,
+	      unreachable_fields),
+	VECTOR("unreachable", snap.unreachable, struct snapshot_unreachable,
+	       unreachable_fields),
 	VECTOR("trends.heap", snap.trends[BLOCK_HEAP], struct snapshot_trend,
 	       trend_fields),
 	VECTOR("trends.mappings", snap.trends[BLOCK_MAPPING], struct snapshot_trend,

@@ -104,6 +104,8 @@ bool snapshot_join(struct snapshot_join *join, struct snapshot *snap,
 	    (snap->path_sizes.len &&
 	     !REORDER(&snap->path_sizes, of_process, join->count)) ||
 	    (snap->at_peak.len && !REORDER(&snap->at_peak, of_process, join->count)) ||
+	    (snap->unreachable.len &&
+	     !REORDER(&snap->unreachable, of_process, join->count)) ||
 	    !REORDER(&snap->stacks, of_process, join->count) ||
 	    !add_frames(snap, kernel) || !add_allocators(snap, kernel))
 		return false;

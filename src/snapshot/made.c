@@ -57,6 +57,7 @@ void snapshot_made_deinit(struct snapshot_made *made)
 	FREE_OWN(view, stacks);
 	FREE_OWN(view, traffic);
 	FREE_OWN(view, at_peak);
+	FREE_OWN(view, unreachable);
 	FREE_OWN(view, lifetimes);
 	FREE_OWN(view, path_sizes);
 	FREE_OWN(view, moments);

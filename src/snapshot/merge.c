@@ -272,6 +272,11 @@ static void move_traffic(const struct snapshot_merge *merge, struct snapshot *vi
 			sum->count = saturate_add(sum->count, part->count);
 			*part = (struct snapshot_at_peak){0};
 		}
+		if (i < view->unreachable.len && to < view->unreachable.len) {
+			snapshot_unreachable_add(&view->unreachable.data[to],
+						 &view->unreachable.data[i]);
+			view->unreachable.data[i] = (struct snapshot_unreachable){0};
+		}
 		if (i < view->lifetimes.len && to < view->lifetimes.len) {
 			add_counts(view->lifetimes.data[to].count,
 				   view->lifetimes.data[i].count, SNAPSHOT_LIFETIMES);
@@ -426,7 +431,7 @@ bool snapshot_merge(struct snapshot_merge *merge, struct snapshot *snap, bool ke
 		return false;
 	if (keep && (!MADE_COPY(ret, stacks) || !MADE_COPY(ret, traffic) ||
 		     !MADE_COPY(ret, lifetimes) || !MADE_COPY(ret, path_sizes) ||
-		     !MADE_COPY(ret, at_peak)))
+		     !MADE_COPY(ret, at_peak) || !MADE_COPY(ret, unreachable)))
 		return false;
 	place_stacks(merge, view, lenders);
 	move_traffic(merge, view);

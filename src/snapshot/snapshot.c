@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "util/saturate.h"
+
 struct snapshot *snapshot_create(void)
 {
 	struct snapshot *snap = calloc(1, sizeof(*snap));
@@ -68,6 +70,7 @@ void snapshot_destroy(struct snapshot *snap)
 	vec_deinit(&snap->frames);
 	vec_deinit(&snap->traffic);
 	vec_deinit(&snap->at_peak);
+	vec_deinit(&snap->unreachable);
 	vec_deinit(&snap->lifetimes);
 	vec_deinit(&snap->path_sizes);
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
@@ -226,4 +229,20 @@ const struct snapshot_module *snapshot_find_module(const struct snapshot_process
 	if (!low || address >= process->modules.data[low - 1].end)
 		return NULL;
 	return &process->modules.data[low - 1];
+}
+
+static void add_sum(struct snapshot_sum *to, const struct snapshot_sum *from)
+{
+	to->bytes = saturate_add(to->bytes, from->bytes);
+	to->count = saturate_add(to->count, from->count);
+}
+
+void snapshot_unreachable_add(struct snapshot_unreachable *to,
+			      const struct snapshot_unreachable *from)
+{
+	add_sum(&to->lost, &from->lost);
+	add_sum(&to->held, &from->held);
+	add_sum(&to->possible, &from->possible);
+	add_sum(&to->unverified, &from->unverified);
+	add_sum(&to->lost_but_freed, &from->lost_but_freed);
 }

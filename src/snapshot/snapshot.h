@@ -118,6 +118,41 @@ struct snapshot_at_peak {
 	uint64_t bytes, count;
 };
 
+/* A number of blocks. */
+struct snapshot_sum {
+	uint64_t bytes, count;
+};
+
+/*
+ * What a search for unreachable blocks (--unreachable) knows of the blocks of one call
+ * path. Each live block counts in at most one of the first four sums.
+ */
+struct snapshot_unreachable {
+	struct snapshot_sum lost; /* nothing points to them */
+	struct snapshot_sum held; /* only lost blocks do: they count for the call path of
+				     the lost block that leads to them */
+	struct snapshot_sum possible; /* only pointers into them were found, none to their
+					 start */
+	struct snapshot_sum unverified; /* no pointer was found while the process ran, and
+					   there was no time to stop it and look again */
+	/* Blocks that an earlier search called lost and that were freed or reallocated
+	 * afterwards: so they were not lost. Since the attach. */
+	struct snapshot_sum lost_but_freed;
+};
+
+/* The searches for unreachable blocks of a run. */
+struct snapshot_search {
+	uint64_t count;      /* of searches; 0: there was none, and nothing else is set */
+	uint64_t time_ns;    /* of the last one: when the processes went on */
+	uint64_t took_ns;    /* from its beginning to its end */
+	uint64_t pause_ns;   /* the longest time that it stopped a process */
+	uint64_t read_bytes; /* memory that it read */
+	uint64_t threads;    /* that it stopped */
+	uint64_t processes, unsearched; /* in which it looked, and could not look */
+	bool has_rings; /* requests to the kernel (io_uring) may hold pointers, unseen */
+	struct snapshot_unreachable total; /* of all blocks, also those without a stack */
+};
+
 /* The lifetimes of freed blocks, in powers of two of a millisecond, with buckets as
  * above; the last bucket also counts all longer ones. The resolution is the kernel's
  * clock tick, 1 to 10 ms. Blocks freed by their process's exit are left out. */
@@ -346,7 +381,9 @@ struct snapshot {
 	 * estimated_peak_bytes), less the blocks without a call path. */
 	VEC(struct snapshot_at_peak) at_peak;
 	VEC(struct snapshot_trend) trends[BLOCK_CLASS_COUNT];
-	VEC(struct snapshot_thread) threads; /* by process, then tid */
+	struct snapshot_search search;                /* of heap blocks */
+	VEC(struct snapshot_unreachable) unreachable; /* if search.count */
+	VEC(struct snapshot_thread) threads;          /* by process, then tid */
 	/* Sizes of all heap blocks ever allocated, as traced; if has_traffic. */
 	uint64_t sizes[SNAPSHOT_BUCKETS];
 	/* Of all heap blocks together; blocks of exited processes do not count. */
@@ -388,6 +425,10 @@ struct snapshot {
 /* An empty snapshot, or NULL when out of memory. */
 struct snapshot *snapshot_create(void);
 void snapshot_destroy(struct snapshot *snap);
+
+/* Add all sums of `from` to `to`. */
+void snapshot_unreachable_add(struct snapshot_unreachable *to,
+			      const struct snapshot_unreachable *from);
 
 /* The machine name of a loss ("blocks_full"), and an explanation with advice ("blocks
  * were not tracked: raise --max-allocations"). Static strings. */

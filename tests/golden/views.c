@@ -267,9 +267,51 @@ static void each_view(void)
 			check(&f, "histogram-utf8", "txt", &options);
 		CHECK(view_find((*it)->name) == *it);
 	}
-	CHECK_INT(count, 11);
+	CHECK_INT(count, 12);
 	CHECK(!view_find("leak"));
 	CHECK(!strcmp(view_find(NULL)->name, "leaks"));
+}
+
+/* After a search for unreachable blocks. */
+static void found_unreachable(void)
+{
+	static const struct snapshot_unreachable found[] = {
+		{{288, 3}, {64, 1}, {96, 1}, {0, 0}, {0, 0}},
+		{{0, 0}, {0, 0}, {0, 0}, {65536, 2}, {32, 1}},
+		{{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}},
+	};
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct report_options options = options_of(view_find("unreachable"));
+
+	fill(&f);
+	f.snap->search = (struct snapshot_search){
+		.count = 2,
+		.time_ns = f.snap->time_ns - 3000 * MS,
+		.took_ns = 250 * MS,
+		.pause_ns = 12 * MS,
+		.read_bytes = 1500000000,
+		.threads = 5,
+		.processes = 2,
+		.unsearched = 1,
+		.has_rings = true,
+	};
+	for (size_t i = 0; i < 3; i++) {
+		REQUIRE(vec_push(&f.snap->unreachable, found[i]));
+		snapshot_unreachable_add(&f.snap->search.total, &found[i]);
+	}
+	check(&f, "unreachable-found", "txt", &options);
+	check(&f, "unreachable-found", "csv", &options);
+	check(&f, "unreachable-found", "json", &options);
+	options = options_of(view_find("leaks"));
+	check(&f, "leaks-lost", "txt", &options);
+	/* Nothing is lost. */
+	f.snap->search.total = (struct snapshot_unreachable){.possible = {96, 1}};
+	f.snap->search.unsearched = 0;
+	f.snap->search.has_rings = false;
+	memset(f.snap->unreachable.data, 0, 3 * sizeof(*f.snap->unreachable.data));
+	f.snap->unreachable.data[0] = f.snap->search.total;
+	options = options_of(view_find("unreachable"));
+	check(&f, "unreachable-none", "txt", &options);
 }
 
 /* Tables by other things than functions, and a tree that begins with the callees. */
@@ -459,6 +501,7 @@ int main(int argc, char *argv[])
 	setenv("TZ", "UTC", 1);
 	tzset();
 	RUN(each_view);
+	RUN(found_unreachable);
 	RUN(other_groups);
 	RUN(json);
 	RUN(sampled);

@@ -17,6 +17,7 @@ static const struct room {
 	{"snapshot", {"util"}},
 	{"elf", {"confined"}},
 	{"process", {"elf"}},
+	{"reach", {"process", "snapshot"}},
 	{"allocator", {"process"}},
 	{"unwind", {"process"}},
 	{"code", {"unwind", "allocator"}},
@@ -51,7 +52,7 @@ static const struct room {
 	{"screen", {"output"}},
 	{"observe", {"output"}},
 	{"serve", {"observe"}},
-	{"session", {"tracees", "screen", "serve"}},
+	{"session", {"tracees", "screen", "serve", "reach"}},
 	{"cli", {"session"}},
 	/* Of options only the option table; see src/CMakeLists.txt. */
 	{"manual", {"options"}},

@@ -55,6 +55,7 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 		[REPORT_FLAME_LIVE] = "memory held by ",
 		[REPORT_FLAME_PEAK] = "memory held at the peak by ",
 		[REPORT_FLAME_TRAFFIC] = "memory allocated by ",
+		[REPORT_FLAME_LOST] = "memory lost by ",
 		[REPORT_FLAME_COUNT] = "blocks held by ",
 	};
 
@@ -127,6 +128,18 @@ static void append_traffic(struct strbuf *out, const struct report_section *sect
 		strbuf_append(out, "not known");
 }
 
+static void append_lost(struct strbuf *out, const struct report *report)
+{
+	const struct snapshot_unreachable *u = &report->snapshot->search.total;
+
+	strbuf_appendf(out,
+		       "%s in %" PRIu64
+		       " blocks to which nothing points, and %s in %" PRIu64
+		       " to which only these do",
+		       units_format_bytes(u->lost.bytes).s, u->lost.count,
+		       units_format_bytes(u->held.bytes).s, u->held.count);
+}
+
 static void append_section(struct strbuf *out, const struct report *report,
 			   const struct report_section *section)
 {
@@ -143,6 +156,8 @@ static void append_section(struct strbuf *out, const struct report *report,
 		append_peak(out, report, section);
 	else if (report->options.flame_of == REPORT_FLAME_TRAFFIC)
 		append_traffic(out, section);
+	else if (report->options.flame_of == REPORT_FLAME_LOST)
+		append_lost(out, report);
 	else
 		strbuf_appendf(out, "%s: %s in %" PRIu64 " %s",
 			       class_words(section->class)->name,

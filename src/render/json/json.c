@@ -6,6 +6,7 @@
 #include "render/json/parts.h"
 #include "render/json/rows.h"
 #include "render/json/traffic.h"
+#include "render/json/unreachable.h"
 #include "render/json/values.h"
 #include "util/saturate.h"
 
@@ -269,6 +270,8 @@ static void write_section(struct json_page *page, const struct report_section *s
 	json_write_singles(page, section);
 	if (json_has_traffic(page->report, section))
 		json_write_heap_traffic(&page->stream, page->report->snapshot);
+	if (section->class == BLOCK_HEAP)
+		json_write_search(&page->stream, page->report->snapshot);
 	json_write_groups(page, section);
 	json_write_suspects(page, section);
 	json_write_rows(page, section);

@@ -5,6 +5,7 @@
 
 #include "render/json/fields.h"
 #include "render/json/traffic.h"
+#include "render/json/unreachable.h"
 #include "render/json/values.h"
 #include "render/suspect_words.h"
 #include "report/functions.h"
@@ -222,6 +223,7 @@ static void write_row(struct json_page *page, const struct report_section *secti
 		json_write_trend(s, snap, section->class, row);
 	if (json_has_traffic(page->report, section))
 		json_write_traffic(s, snap, row);
+	json_write_unreachable(s, row);
 	write_frames(page, row);
 	write_blocks(page, row);
 }

@@ -22,6 +22,9 @@ bool pprof_has_value(const struct pprof_builder *b, enum pprof_value value)
 	case PEAK_SPACE:
 		/* A peak has no changes. */
 		return report->data & REPORT_DATA_AT_PEAK && !b->options->changes;
+	case LOST_OBJECTS:
+	case LOST_SPACE:
+		return report->data & REPORT_DATA_UNREACHABLE && !b->options->changes;
 	case ALLOC_OBJECTS:
 	case ALLOC_SPACE:
 		return report->data & REPORT_DATA_TRAFFIC;
@@ -57,6 +60,8 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 		[ALLOC_SPACE] = "alloc_space",
 		[PEAK_OBJECTS] = "peak_objects",
 		[PEAK_SPACE] = "peak_space",
+		[LOST_OBJECTS] = "lost_objects",
+		[LOST_SPACE] = "lost_space",
 		[INUSE_OBJECTS] = "inuse_objects",
 		[INUSE_SPACE] = "inuse_space",
 		[EVENTS] = "events",

@@ -17,6 +17,8 @@ enum pprof_value {
 	KERNEL_SPACE,
 	PEAK_OBJECTS, /* these two only if what was live at the peak was counted */
 	PEAK_SPACE,
+	LOST_OBJECTS, /* these two only after a search for unreachable blocks */
+	LOST_SPACE,
 	ALLOC_OBJECTS, /* these two only if traffic is measured */
 	ALLOC_SPACE,
 	INUSE_OBJECTS,

@@ -159,6 +159,7 @@ static void put_head(struct brief_page *page)
 		strbuf_clear(&text.text);
 		text_append_left_out(&text, &report->sections[i]);
 		text_append_failures(&text, &report->sections[i]);
+		text_append_unreachable(&text, &report->sections[i]);
 		put_text_lines(page, &text.text);
 	}
 	strbuf_clear(&text.text);

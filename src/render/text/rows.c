@@ -236,14 +236,25 @@ static void append_none(struct text_page *page, const struct report_section *sec
 		strbuf_append(&page->text, "\tnone\n");
 }
 
+static size_t count_listed(const struct report_section *section,
+			   const struct text_rows *rows)
+{
+	size_t listed = 0;
+
+	for (size_t i = 0; i < section->row_count; i++)
+		listed += !rows->lists || rows->lists(&section->rows[i]);
+	return listed;
+}
+
 void text_append_rows(struct text_page *page, const struct report_section *section,
 		      const struct text_rows *rows)
 {
 	const struct report *report = page->report;
+	size_t listed = count_listed(section, rows);
 
 	if (!report_is_of_one(report))
 		text_append_processes(&page->text, report, section);
-	text_append_heading(page, "Top %zu stacks %s%s", section->row_count,
+	text_append_heading(page, "Top %zu stacks %s%s", listed,
 			    sampling_is_of(section->class) ? rows->heading
 							   : rows->heading_mappings,
 			    section->class == BLOCK_KERNEL && report->section_count > 1
@@ -252,6 +263,8 @@ void text_append_rows(struct text_page *page, const struct report_section *secti
 	for (size_t i = 0; i < section->row_count; i++) {
 		const struct report_row *row = &section->rows[i];
 
+		if (rows->lists && !rows->lists(row))
+			continue;
 		if (report->options.group_by_process && !report_is_of_one(report) &&
 		    row->process && (!i || row->process != row[-1].process)) {
 			strbuf_append(&page->text, "    process ");
@@ -261,7 +274,9 @@ void text_append_rows(struct text_page *page, const struct report_section *secti
 		append_row(page, section, row, rows);
 		text_flush_some(page);
 	}
-	if (!section->row_count)
+	if (!listed)
 		append_none(page, section, rows);
-	append_rest(page, section, rows);
+	/* Rows that are not listed, and those behind them, have nothing to show. */
+	if (listed == section->row_count)
+		append_rest(page, section, rows);
 }

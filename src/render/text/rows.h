@@ -12,6 +12,8 @@ struct text_rows {
 	/* Append the line of a row, without the newline. */
 	void (*append_line)(struct text_page *page, const struct report_section *section,
 			    const struct report_row *row);
+	/* Is the row listed? NULL: all are. */
+	bool (*lists)(const struct report_row *row);
 	bool is_of_held; /* the line about omitted stacks says what they hold */
 };
 

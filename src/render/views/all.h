@@ -27,5 +27,7 @@ extern const struct view_ops view_processes;
 extern const struct view_ops view_functions;
 /* What each function holds, below its callers. */
 extern const struct view_ops view_tree;
+/* Blocks that nothing points to. */
+extern const struct view_ops view_unreachable;
 
 #endif

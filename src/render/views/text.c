@@ -397,6 +397,8 @@ static const char *name_missing(unsigned data)
 	if (data & REPORT_DATA_TRAFFIC)
 		return "allocations and frees of each call path were not counted "
 		       "(--traffic)";
+	if (data & REPORT_DATA_UNREACHABLE)
+		return "nothing was searched for unreachable blocks (--unreachable)";
 	if (data & REPORT_DATA_AT_PEAK)
 		return "what was live at the peak was not counted (--peak)";
 	return data & REPORT_DATA_LIFETIMES ? "lifetimes were not measured (--traffic)"
@@ -457,6 +459,7 @@ static struct error *render_text(const struct report *report, FILE *out)
 		append_peak(&page, section);
 		text_append_left_out(&page, section);
 		append_traffic(&page, section);
+		text_append_unreachable(&page, section);
 		append_view(&page, section);
 	}
 	text_append_losses(&page);

@@ -4,9 +4,19 @@
 #include "render/views/all.h"
 
 const struct view_ops *const views[] = {
-	&view_leaks,       &view_growth,    &view_traffic,   &view_peak,
-	&view_allocations, &view_threads,   &view_histogram, &view_lifetimes,
-	&view_processes,   &view_functions, &view_tree,      NULL,
+	&view_leaks,
+	&view_growth,
+	&view_traffic,
+	&view_peak,
+	&view_allocations,
+	&view_threads,
+	&view_histogram,
+	&view_lifetimes,
+	&view_processes,
+	&view_functions,
+	&view_tree,
+	&view_unreachable,
+	NULL,
 };
 
 const struct view_ops *view_find(const char *name)

@@ -60,7 +60,7 @@ static void bash_offers_values(void)
 {
 	static const char views[] =
 		"|leaks|growth|traffic|peak|allocations|threads|histogram|"
-		"lifetimes|processes|functions|tree|\n";
+		"lifetimes|processes|functions|tree|unreachable|\n";
 
 	check_bash("--view \"\"", views);
 	/* bash splits words at '='. */
@@ -182,7 +182,7 @@ static void zsh_offers_the_same(void)
 	CHECK_CONTAINS(shown, "-- start FILE and trace it from its first instruction");
 	CHECK_CONTAINS(shown, process);
 	CHECK_CONTAINS(shown,
-		       "allocations  functions    growth       histogram    leaks ");
+		       "allocations  growth       leaks        peak         threads ");
 	CHECK_CONTAINS(shown, "memtrace --unwind=rules");
 	CHECK_CONTAINS(shown, "memtrace --replay one.mts");
 	CHECK_CONTAINS(shown, "memtrace --diff one.mts one.mts");

@@ -226,7 +226,7 @@ static void no_member_is_removed(void)
 	for (size_t i = 0; i < sizeof(covered); i++)
 		left += !covered[i];
 	/* Padding after the flags. */
-	CHECK_INT(left, 7 + 4 + 7 + 4);
+	CHECK_INT(left, 7 + 4 + 7 + 4 + 7);
 }
 
 /* An unknown section and an unknown column, after the known ones. */

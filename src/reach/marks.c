@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reach/marks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD     sizeof(uint64_t)
+#define TOP_BYTE (UINT64_C(0xff) << 56)
+
+/* PTR_MANGLE rotates by 2 * 8 + 1. */
+#define GUARD_ROTATION 17
+
+struct error *reach_marks_init(const struct reach_blocks *blocks,
+			       const struct reach_words *words, struct reach_marks *ret)
+{
+	*ret = (struct reach_marks){
+		.blocks = blocks, .words = *words, .ahead = REACH_NONE};
+	ret->level = calloc(blocks->count + 1ul, 1);
+	return ret->level ? NULL : error_no_memory();
+}
+
+void reach_marks_deinit(struct reach_marks *marks)
+{
+	free(marks->level);
+	marks->level = NULL;
+	vec_deinit(&marks->todo);
+}
+
+static void raise_level(struct reach_marks *m, uint32_t block, enum reach_level level)
+{
+	if (m->level[block] >= level)
+		return;
+	m->level[block] = (uint8_t)level;
+	if (block < m->ahead && !vec_push(&m->todo, block))
+		m->no_memory = true;
+}
+
+/* A word that may be a pointer. */
+static void follow(struct reach_marks *m, uint64_t word, enum reach_level level)
+{
+	const struct reach_blocks *b = m->blocks;
+	uint32_t block = reach_blocks_find(b, word);
+
+	if (block == REACH_NONE)
+		return;
+	if (word - b->start[block] > m->words.low_tag_max) {
+		raise_level(m, block, REACH_POSSIBLE);
+		return;
+	}
+	raise_level(m, block, level);
+	if (block && b->end[block - 1] == word)
+		raise_level(m, block - 1, REACH_POSSIBLE);
+}
+
+static uint64_t unmangled(uint64_t word, uint64_t guard)
+{
+	return (word >> GUARD_ROTATION | word << (64 - GUARD_ROTATION)) ^ guard;
+}
+
+static void look_at(struct reach_marks *m, uint64_t word, enum reach_level level)
+{
+	uint64_t plain = word & ~TOP_BYTE;
+
+	if (reach_blocks_may_have(m->blocks, plain))
+		follow(m, plain, level);
+	if (m->words.guard) {
+		plain = unmangled(word, m->words.guard);
+		if (reach_blocks_may_have(m->blocks, plain))
+			follow(m, plain, level);
+	}
+}
+
+void reach_marks_scan(struct reach_marks *marks, const struct reach_piece *piece,
+		      enum reach_level level)
+{
+	const char *bytes = piece->bytes;
+	size_t available = piece->size + piece->extra;
+	size_t step = marks->words.unaligned ? 1 : WORD;
+	size_t at = marks->words.unaligned ? 0 : -piece->address % WORD;
+
+	for (; at < piece->size && at + WORD <= available; at += step) {
+		uint64_t word;
+
+		memcpy(&word, bytes + at, WORD);
+		look_at(marks, word, level);
+	}
+}
+
+void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece)
+{
+	const struct reach_blocks *b = marks->blocks;
+	uint64_t at = piece->address, end = at + piece->size;
+	uint32_t block = reach_blocks_from(b, at);
+
+	while (at < end) {
+		bool is_inside = block < b->count && b->start[block] <= at;
+		uint64_t to = block >= b->count ? end
+			      : is_inside       ? b->end[block]
+						: b->start[block];
+		enum reach_level level = REACH_REACHED;
+
+		if (to > end)
+			to = end;
+		/* This block is half scanned: if it is reached from here on, it must be
+		 * scanned again. */
+		marks->ahead = is_inside ? block + 1 : block;
+		if (is_inside)
+			level = (enum reach_level)marks->level[block];
+		if (level != REACH_UNREACHED)
+			reach_marks_scan(
+				marks,
+				&(struct reach_piece){at,
+						      (const char *)piece->bytes +
+							      (at - piece->address),
+						      to - at, end - to + piece->extra},
+				level);
+		if (is_inside && to == b->end[block])
+			block++;
+		at = to;
+	}
+}
+
+void reach_marks_swept(struct reach_marks *marks)
+{
+	marks->ahead = REACH_NONE;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which blocks are reached, and how. A pointer to the start of a block reaches it. A
+ * pointer to another byte of it, or to its end, possibly does: a program may keep only
+ * such pointers, or an integer may look like one. What only a possibly reached block
+ * points to is possibly reached as well. (Valgrind's memcheck has the same classes:
+ * "still reachable", "possibly lost".)
+ */
+#ifndef REACH_MARKS_H
+#define REACH_MARKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reach/blocks.h"
+
+enum reach_level {
+	REACH_UNREACHED,
+	REACH_POSSIBLE,
+	REACH_REACHED,
+};
+
+/* Which words are pointers. */
+struct reach_words {
+	/* glibc stores some pointers rotated and combined with a value of the process
+	 * (the pointer guard: PTR_MANGLE,
+	 * sysdeps/unix/sysv/linux/x86_64/pointer_guard.h). 0: there are none. */
+	uint64_t guard;
+	/* Programs store tags in pointers. The highest byte is never looked at. A pointer
+	 * to the start of a block may also be this much higher: 7 if the lowest three
+	 * bits may be a tag, else 0. */
+	uint64_t low_tag_max;
+	bool unaligned; /* a pointer may begin at any byte, not only at multiples of 8 */
+};
+
+struct reach_marks {
+	const struct reach_blocks *blocks; /* borrowed */
+	struct reach_words words;
+	uint8_t *level; /* enum reach_level of each block */
+	/* Blocks that were reached and not yet scanned for pointers. A block may be in it
+	 * twice. */
+	VEC(uint32_t) todo;
+	/* Blocks from this one on will be scanned anyway, and are not put into `todo`. */
+	uint32_t ahead;
+	bool no_memory; /* `todo` lacks blocks: the result is not valid */
+};
+
+struct error *reach_marks_init(const struct reach_blocks *blocks,
+			       const struct reach_words *words, struct reach_marks *ret)
+	__attribute__((warn_unused_result));
+void reach_marks_deinit(struct reach_marks *marks);
+
+/* A copy of a piece of the target's memory. */
+struct reach_piece {
+	uint64_t address; /* of the first byte, in the target */
+	const void *bytes;
+	size_t size;  /* a pointer that begins in the first `size` bytes is looked at, ...
+		       */
+	size_t extra; /* ... if it ends within `extra` further bytes */
+};
+
+/* Scan memory for pointers that belongs to no block, or to a block that is reached as
+ * `level` says. */
+void reach_marks_scan(struct reach_marks *marks, const struct reach_piece *piece,
+		      enum reach_level level);
+
+/*
+ * Scan a piece of memory that may contain blocks: what is in no block, and the blocks in
+ * it that are reached already. Pieces must be scanned in ascending order of addresses.
+ * Blocks that are reached later by a pointer at a higher address are in `todo`
+ * afterwards.
+ */
+void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece);
+
+/* The sweep is over: from now on all blocks that are reached get into `todo`. */
+void reach_marks_swept(struct reach_marks *marks);
+
+#endif

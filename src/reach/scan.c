@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reach/scan.h"
+
+#include "process/live_thread.h"
+#include "process/procfs.h"
+#include "reach/groups.h"
+#include "reach/held.h"
+#include "reach/stacks.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+/* Where glibc keeps the pointer guard, from the thread pointer on (tcbhead_t,
+ * sysdeps/x86_64/nptl/tls.h). Other C libraries have something else there, which does no
+ * harm: no pointer looks as if it were mangled by it. */
+#define GUARD_OFFSET 0x30
+
+#define AUXV_BYTES   ((size_t)64 << 10)
+
+/* A number that changes with an exec: a checksum (FNV-1a) of the auxiliary vector, which
+ * has addresses that the kernel chooses anew. 0: the process has exited. */
+static uint64_t image_of(int tid)
+{
+	_cleanup_(freep) char *bytes = NULL;
+	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+	size_t size;
+
+	if (procfs_read(tid, "auxv", AUXV_BYTES, &bytes, &size) || !size)
+		return 0;
+	for (size_t i = 0; i < size; i++)
+		sum = (sum ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
+static struct error *gone(int pid)
+{
+	return error_create(ERROR_GONE,
+			    "process %d has exited, or executed another program", pid);
+}
+
+/* The index, the marks and the memory of one part of the search. */
+struct part {
+	struct reach_memory memory;
+	struct proc_maps maps;
+	struct reach_regions regions;
+	struct reach_blocks blocks;
+	struct reach_marks marks;
+};
+
+static void part_deinit(struct part *part)
+{
+	reach_memory_close(&part->memory);
+	proc_maps_deinit(&part->maps);
+	reach_regions_deinit(&part->regions);
+	reach_blocks_deinit(&part->blocks);
+	reach_marks_deinit(&part->marks);
+}
+
+static struct error *part_init(struct part *part, int pid,
+			       const struct reach_words *words,
+			       const struct reach_table *table, uint64_t deadline_ns)
+{
+	struct error *err = reach_memory_open(pid, &part->memory);
+
+	part->memory.deadline_ns = deadline_ns;
+	if (!err)
+		err = proc_read_ranges(part->memory.tid, &part->maps);
+	if (!err)
+		err = reach_regions_init(&part->maps, &part->regions);
+	if (!err)
+		err = reach_blocks_init(table->start, table->end, table->count,
+					&part->blocks);
+	if (!err)
+		err = reach_marks_init(&part->blocks, words, &part->marks);
+	return err;
+}
+
+static void copy_levels(const struct part *part, const struct reach_table *table)
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		table->level[i] = part->marks.level[i];
+}
+
+/* Why the marks are not valid, or NULL. */
+static struct error *check(const struct part *part, int pid)
+{
+	if (part->marks.no_memory)
+		return error_no_memory();
+	return part->memory.is_gone ? gone(pid) : NULL;
+}
+
+struct error *reach_scan_first(struct reach_target *target,
+			       const struct reach_words *words, struct reach_table *table,
+			       uint64_t deadline_ns, struct reach_effort *ret)
+{
+	_cleanup_(part_deinit) struct part part = {.memory.pagemap = -1};
+	uint64_t began_ns = clock_now_ns();
+	struct error *err = part_init(&part, target->pid, words, table, deadline_ns);
+
+	if (!err)
+		err = reach_stacks_guess(target->pid, &part.maps, deadline_ns,
+					 &part.regions);
+	if (err)
+		return err;
+	target->image = image_of(part.memory.tid);
+	part.memory.progress = target->progress;
+	part.memory.progress_arg = target->progress_arg;
+	reach_memory_sweep(&part.memory, &part.regions, &part.marks);
+	reach_memory_flood(&part.memory, &part.marks);
+	copy_levels(&part, table);
+	ret->read_bytes = part.memory.read_bytes;
+	ret->took_ns = clock_now_ns() - began_ns;
+	ret->is_late = part.memory.is_late;
+	return target->image ? check(&part, target->pid) : gone(target->pid);
+}
+
+struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
+{
+	struct live_thread live = live_thread_begin(target->pid);
+	struct error *err;
+
+	target->stopped_ns = clock_now_ns();
+	err = reach_threads_stop(target->pid, deadline_ns, &target->threads);
+	if (!err && image_of(live.tid) != target->image) {
+		reach_threads_release(&target->threads);
+		err = gone(target->pid);
+	}
+	return err;
+}
+
+void reach_scan_release(struct reach_target *target)
+{
+	reach_threads_release(&target->threads);
+}
+
+static void read_guard(struct part *part, const struct reach_threads *threads)
+{
+	uint64_t guard;
+
+	vec_foreach (t, &threads->list)
+		if (t->thread_pointer &&
+		    live_thread_read(threads->pid, t->thread_pointer + GUARD_OFFSET,
+				     &guard, sizeof(guard))) {
+			part->marks.words.guard = guard;
+			return;
+		}
+}
+
+/* Everything that needs the target to be stopped. */
+static struct error *look(struct part *part, struct reach_target *target,
+			  uint64_t deadline_ns, struct reach_effort *ret)
+{
+	struct error *err;
+
+	reach_threads_find(&target->threads);
+	read_guard(part, &target->threads);
+	err = reach_stacks_cut(&target->threads, &part->maps, &part->regions);
+	if (err)
+		return err;
+	reach_threads_scan(&target->threads, &part->marks);
+	if (!reach_held_scan(target->pid, deadline_ns, &part->marks, &ret->has_rings))
+		part->memory.is_late = true;
+	reach_memory_sweep(&part->memory, &part->regions, &part->marks);
+	reach_memory_flood(&part->memory, &part->marks);
+	return check(part, target->pid);
+}
+
+struct error *reach_scan_verify(struct reach_target *target,
+				const struct reach_words *words,
+				struct reach_table *table, uint64_t deadline_ns,
+				struct reach_effort *ret)
+{
+	_cleanup_(part_deinit) struct part part = {.memory.pagemap = -1};
+	struct reach_groups groups = {0};
+	struct error *err = part_init(&part, target->pid, words, table, deadline_ns);
+
+	ret->threads = (uint32_t)target->threads.list.len;
+	if (!err)
+		err = look(&part, target, deadline_ns, ret);
+	reach_scan_release(target);
+	ret->pause_ns = clock_now_ns() - target->stopped_ns;
+	ret->is_late = part.memory.is_late;
+	ret->read_bytes = part.memory.read_bytes;
+	if (!err && !ret->is_late) {
+		copy_levels(&part, table);
+		part.memory.deadline_ns = 0;
+		part.memory.progress = target->progress;
+		part.memory.progress_arg = target->progress_arg;
+		err = reach_groups_init(&part.marks, &part.memory, &groups);
+	}
+	for (uint32_t i = 0; !err && !ret->is_late && i < table->count; i++)
+		table->head[i] = groups.head[i];
+	reach_groups_deinit(&groups);
+	ret->took_ns = clock_now_ns() - target->stopped_ns;
+	return err;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search for unreachable blocks of one process, in the process that does it
+ * (scanner.h). It has two parts. The first lets the target run, and finds candidates:
+ * blocks to which it saw no pointer. Since the target moves its pointers meanwhile, some
+ * of them are reachable. The second stops the target, and looks again at all memory
+ * except the candidates, for pointers to these. What is then found unreachable is so, and
+ * stays so.
+ */
+#ifndef REACH_SCAN_H
+#define REACH_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reach/blocks.h"
+#include "reach/marks.h"
+#include "reach/memory.h"
+#include "reach/threads.h"
+#include "util/error.h"
+
+/* Blocks, and what becomes known of them. Borrowed arrays of `count` elements. */
+struct reach_table {
+	uint64_t *start, *end; /* as reach_blocks_init() wants them */
+	uint8_t *level;        /* enum reach_level */
+	uint32_t *head;        /* of the group of an unreached block (groups.h) */
+	uint32_t count;
+};
+
+/* How the search went. */
+struct reach_effort {
+	uint64_t read_bytes;
+	uint64_t took_ns; /* of it, while the target was stopped: */
+	uint64_t pause_ns;
+	uint32_t threads; /* that were stopped */
+	bool is_late;     /* there was no time to look at all memory: no verdict */
+	bool has_rings;   /* requests of an io_uring may hold pointers, unseen */
+};
+
+/* A process that is stopped, or was looked at. */
+struct reach_target {
+	int pid;
+	/* As in struct reach_memory; not called while the process is stopped. */
+	void (*progress)(void *arg, uint64_t read_bytes);
+	void *progress_arg;
+	uint64_t image;               /* of reach_image(), at the first look */
+	uint64_t stopped_ns;          /* CLOCK_MONOTONIC */
+	struct reach_threads threads; /* none: it is not stopped */
+};
+
+/* Find candidates: set table->level. Stops at most single threads, for some microseconds,
+ * to learn where their stacks end. `deadline_ns`: CLOCK_MONOTONIC. */
+struct error *reach_scan_first(struct reach_target *target,
+			       const struct reach_words *words, struct reach_table *table,
+			       uint64_t deadline_ns, struct reach_effort *ret)
+	__attribute__((warn_unused_result));
+
+/* Stop the process. ERROR_GONE: it has exited, or executed another program. */
+struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
+	__attribute__((warn_unused_result));
+
+/*
+ * Look at all memory for pointers to the candidates `table`, until `deadline_ns`, and let
+ * the process go on in any case. Then group what is lost. Sets table->level and ->head.
+ */
+struct error *reach_scan_verify(struct reach_target *target,
+				const struct reach_words *words,
+				struct reach_table *table, uint64_t deadline_ns,
+				struct reach_effort *ret)
+	__attribute__((warn_unused_result));
+
+/* Let the process go on, if it is stopped. */
+void reach_scan_release(struct reach_target *target);
+
+#endif

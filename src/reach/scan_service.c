@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reach/scan_service.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/units.h"
+
+/* Between two messages about progress. */
+#define SAY_NS UINT64_C(200000000)
+
+struct scan_service {
+	struct reach_words words;
+	VEC(struct reach_target) targets;
+	struct confined_server *server; /* during a request */
+	uint64_t said_ns;
+	int pid; /* that is searched */
+};
+
+size_t scan_table_bytes(uint32_t count)
+{
+	return (size_t)count * (2 * sizeof(uint64_t) + sizeof(uint32_t) + 1);
+}
+
+struct reach_table scan_table_at(void *bytes, uint32_t count)
+{
+	uint64_t *start = bytes, *end = start + count;
+	uint32_t *head = (uint32_t *)(end + count);
+
+	return (struct reach_table){start, end, (uint8_t *)(head + count), head, count};
+}
+
+void scan_effort_put(struct strbuf *out, const struct reach_effort *effort)
+{
+	wire_put_u64(out, effort->read_bytes);
+	wire_put_u64(out, effort->took_ns);
+	wire_put_u64(out, effort->pause_ns);
+	wire_put_u32(out, effort->threads);
+	wire_put_u32(out, effort->is_late);
+	wire_put_u32(out, effort->has_rings);
+}
+
+struct reach_effort scan_effort_get(struct wire *in)
+{
+	struct reach_effort effort;
+
+	effort.read_bytes = wire_get_u64(in);
+	effort.took_ns = wire_get_u64(in);
+	effort.pause_ns = wire_get_u64(in);
+	effort.threads = wire_get_u32(in);
+	effort.is_late = wire_get_u32(in);
+	effort.has_rings = wire_get_u32(in);
+	return effort;
+}
+
+static void say(void *arg, uint64_t read_bytes)
+{
+	struct scan_service *service = arg;
+	uint64_t now = clock_now_ns();
+	char text[128];
+
+	if (now - service->said_ns < SAY_NS)
+		return;
+	service->said_ns = now;
+	snprintf(text, sizeof(text), "searching the memory of process %d (%s)",
+		 service->pid, units_format_bytes(read_bytes).s);
+	confined_say(service->server, text);
+}
+
+/* The process `pid`; NULL: memory is out. */
+static struct reach_target *find_target(struct scan_service *service, int pid)
+{
+	vec_foreach (target, &service->targets)
+		if (target->pid == pid)
+			return target;
+	if (!vec_push(&service->targets, (struct reach_target){.pid = pid,
+							       .progress = say,
+							       .progress_arg = service}))
+		return NULL;
+	return &service->targets.data[service->targets.len - 1];
+}
+
+static void release_all(struct scan_service *service)
+{
+	vec_foreach (target, &service->targets)
+		reach_scan_release(target);
+	service->targets.len = 0;
+}
+
+/* Map the table that came with the request. */
+static struct error *map_table(struct confined_request *request, uint32_t count,
+			       void **ret)
+{
+	size_t size = scan_table_bytes(count);
+	struct stat st;
+
+	*ret = MAP_FAILED;
+	if (request->fd >= 0 && !fstat(request->fd, &st) && (size_t)st.st_size >= size)
+		*ret = mmap(NULL, size + 1, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    request->fd, 0);
+	return *ret == MAP_FAILED
+		       ? error_create(ERROR_IO, "no table came with the request")
+		       : NULL;
+}
+
+static struct error *search(struct scan_service *service, struct reach_target *target,
+			    struct confined_request *request)
+{
+	uint32_t count = wire_get_u32(&request->in);
+	uint64_t deadline_ns = wire_get_u64(&request->in);
+	struct reach_effort effort = {0};
+	struct reach_table table;
+	void *map;
+	struct error *err = map_table(request, count, &map);
+
+	if (err)
+		return err;
+	table = scan_table_at(map, count);
+	if (request->number == SCAN_FIRST)
+		err = reach_scan_first(target, &service->words, &table, deadline_ns,
+				       &effort);
+	else
+		err = reach_scan_verify(target, &service->words, &table, deadline_ns,
+					&effort);
+	munmap(map, scan_table_bytes(count) + 1);
+	scan_effort_put(request->out, &effort);
+	return err;
+}
+
+static struct error *answer(void *state, struct confined_request *request)
+{
+	struct scan_service *service = state;
+	struct reach_target *target;
+
+	service->server = request->server;
+	if (request->number == SCAN_RELEASE) {
+		release_all(service);
+		return NULL;
+	}
+	reach_threads_release_late();
+	service->pid = (int)wire_get_u32(&request->in);
+	target = find_target(service, service->pid);
+	if (!target)
+		return error_no_memory();
+	if (request->number == SCAN_STOP)
+		return reach_scan_stop(target, wire_get_u64(&request->in));
+	return search(service, target, request);
+}
+
+struct scan_service *scan_service_create(const struct reach_words *words)
+{
+	struct scan_service *service = calloc(1, sizeof(*service));
+
+	if (service)
+		service->words = *words;
+	return service;
+}
+
+void scan_service_destroy(struct scan_service *service)
+{
+	if (!service)
+		return;
+	vec_deinit(&service->targets);
+	free(service);
+}
+
+struct confined_service scan_service_entry(struct scan_service *service)
+{
+	return (struct confined_service){
+		.first = SCAN_FIRST,
+		.count = SCAN_END - SCAN_FIRST,
+		.answer = answer,
+		.state = service,
+	};
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reach/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reach/scanner.h"
+#include "reach/verdicts.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+/* Longest search for candidates of one process. */
+#define LOOK_NS UINT64_C(240000000000)
+
+/* A process and its candidates. */
+struct candidates {
+	int pid;
+	VEC(uint64_t) addresses; /* ascending */
+	bool is_stopped;
+};
+
+struct reach_search {
+	struct reach_search_options options;
+	struct reach_scanner *scanner;
+	struct reach_verdicts verdicts;
+	VEC(struct candidates) processes;
+	struct snapshot_search sums; /* of the search under way, then of the last one */
+	uint64_t begun_ns, stopped_ns;
+};
+
+struct error *reach_search_create(const struct reach_search_options *options,
+				  struct reach_search **ret)
+{
+	const struct reach_scanner_options scanner = {
+		.words = options->words,
+		.progress = options->progress,
+		.stopping_ns = options->stopping_ns,
+		.arg = options->arg,
+	};
+	struct reach_search *search = calloc(1, sizeof(*search));
+	struct error *err;
+
+	if (!search)
+		return error_no_memory();
+	search->options = *options;
+	err = reach_scanner_create(&scanner, &search->scanner);
+	if (err) {
+		reach_search_destroy(search);
+		return err;
+	}
+	*ret = search;
+	return NULL;
+}
+
+static void forget_candidates(struct reach_search *search)
+{
+	vec_foreach (process, &search->processes)
+		vec_deinit(&process->addresses);
+	search->processes.len = 0;
+}
+
+void reach_search_destroy(struct reach_search *search)
+{
+	if (!search)
+		return;
+	forget_candidates(search);
+	vec_deinit(&search->processes);
+	reach_verdicts_deinit(&search->verdicts);
+	reach_scanner_destroy(search->scanner);
+	free(search);
+}
+
+/* Say why a process is left out. An error of this process itself, out of memory, is
+ * returned. */
+static struct error *leave_out(struct reach_search *search, struct error *err)
+{
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return err;
+	search->sums.unsearched++;
+	if (search->options.warn)
+		search->options.warn(search->options.arg, err->message);
+	error_destroy(err);
+	return NULL;
+}
+
+static void add_effort(struct reach_search *search, const struct reach_effort *effort)
+{
+	search->sums.read_bytes += effort->read_bytes;
+	search->sums.threads += effort->threads;
+	search->sums.has_rings |= effort->has_rings;
+	if (effort->pause_ns > search->sums.pause_ns)
+		search->sums.pause_ns = effort->pause_ns;
+}
+
+/* The heap blocks of one process, in the table of the scanner. */
+struct gathered {
+	struct reach_table table;
+	uint32_t *number; /* of each, the index into snap->blocks */
+};
+
+static void gathered_deinit(struct gathered *gathered)
+{
+	free(gathered->number);
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static bool is_wanted(const struct candidates *only, uint64_t address)
+{
+	return !only || bsearch(&address, only->addresses.data, only->addresses.len,
+				sizeof(address), compare_addresses);
+}
+
+/* Fill the table with the blocks of `process`; with `only`, with those candidates that
+ * are still there. */
+static struct error *gather(struct reach_search *search, const struct snapshot *snap,
+			    uint32_t process, const struct candidates *only,
+			    struct gathered *ret)
+{
+	size_t most = snap->blocks[BLOCK_HEAP].len;
+	uint32_t count = 0;
+	struct error *err;
+
+	if (most >= REACH_NONE)
+		return error_no_memory();
+	ret->number = calloc(most + 1, sizeof(*ret->number));
+	err = ret->number
+		      ? reach_scanner_table(search->scanner, (uint32_t)most, &ret->table)
+		      : error_no_memory();
+	for (size_t i = 0; !err && i < most; i++) {
+		const struct snapshot_block *block = &snap->blocks[BLOCK_HEAP].data[i];
+
+		if (block->process != process || !is_wanted(only, block->address))
+			continue;
+		ret->table.start[count] = block->address;
+		ret->table.end[count] = block->address + block->size_bytes;
+		ret->number[count++] = (uint32_t)i;
+	}
+	if (err)
+		return err;
+	count = reach_blocks_tidy(ret->table.start, ret->table.end, ret->number, count);
+	reach_scanner_pack(search->scanner, count, &ret->table);
+	return NULL;
+}
+
+static struct error *add_candidates(struct reach_search *search, int pid,
+				    const struct gathered *blocks)
+{
+	struct candidates found = {.pid = pid};
+
+	for (uint32_t i = 0; i < blocks->table.count; i++)
+		if (blocks->table.level[i] != REACH_REACHED &&
+		    !vec_push(&found.addresses, blocks->table.start[i])) {
+			vec_deinit(&found.addresses);
+			return error_no_memory();
+		}
+	if (vec_push(&search->processes, found))
+		return NULL;
+	vec_deinit(&found.addresses);
+	return error_no_memory();
+}
+
+static struct error *look_at(struct reach_search *search, const struct snapshot *snap,
+			     uint32_t process)
+{
+	_cleanup_(gathered_deinit) struct gathered blocks = {.number = NULL};
+	int pid = snap->processes.data[process].pid;
+	struct reach_effort effort = {0};
+	struct error *err = gather(search, snap, process, NULL, &blocks);
+
+	if (!err && blocks.table.count)
+		err = reach_scanner_first(search->scanner, pid, blocks.table.count,
+					  clock_now_ns() + LOOK_NS, &effort);
+	if (!err && effort.is_late)
+		err = error_create(
+			ERROR_UNSUPPORTED,
+			"the memory of process %d could not be searched within "
+			"%d s",
+			pid, (int)(LOOK_NS / 1000000000));
+	if (!err)
+		err = add_candidates(search, pid, &blocks);
+	add_effort(search, &effort);
+	return leave_out(search, err);
+}
+
+struct error *reach_search_look(struct reach_search *search, const struct snapshot *snap)
+{
+	uint64_t before = search->sums.count;
+	struct error *err = NULL;
+
+	forget_candidates(search);
+	search->begun_ns = clock_now_ns();
+	search->sums = (struct snapshot_search){.count = before};
+	for (uint32_t i = 0; !err && i < snap->processes.len; i++) {
+		if (snap->processes.data[i].exited)
+			continue;
+		search->sums.processes++;
+		err = look_at(search, snap, i);
+	}
+	return err;
+}
+
+void reach_search_stop(struct reach_search *search)
+{
+	search->stopped_ns = clock_now_ns();
+	vec_foreach (process, &search->processes) {
+		struct error *err = reach_scanner_stop(
+			search->scanner, process->pid,
+			search->stopped_ns + search->options.max_pause_ns);
+
+		process->is_stopped = !err;
+		error_destroy(leave_out(search, err));
+	}
+}
+
+/* What the scanner found of the block `i` of its table. */
+static enum reach_verdict verdict_of(const struct reach_table *table, uint32_t i,
+				     bool is_late)
+{
+	if (is_late)
+		return REACH_UNVERIFIED;
+	if (table->level[i] == REACH_POSSIBLE)
+		return REACH_POSSIBLY_LOST;
+	return table->head[i] == i ? REACH_LOST : REACH_HELD;
+}
+
+static struct error *add_verdicts(struct reach_search *search,
+				  const struct snapshot *snap, int pid,
+				  const struct gathered *blocks, bool is_late)
+{
+	const struct snapshot_block *all = snap->blocks[BLOCK_HEAP].data;
+	const struct reach_table *table = &blocks->table;
+	size_t known = search->verdicts.list.len;
+
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct snapshot_block *block = &all[blocks->number[i]];
+		enum reach_verdict verdict = verdict_of(table, i, is_late);
+		uint32_t head = verdict == REACH_HELD ? table->head[i] : i;
+
+		if (is_late ? reach_verdicts_know_lost(&search->verdicts, known, pid,
+						       block->address)
+			    : table->level[i] == REACH_REACHED)
+			continue;
+		if (head >= table->count ||
+		    !reach_verdicts_add(
+			    &search->verdicts,
+			    &(struct reach_block){
+				    .address = block->address,
+				    .size_bytes = block->size_bytes,
+				    .time_ns = block->time_ns,
+				    .pid = pid,
+				    .stack = block->stack,
+				    .for_stack = all[blocks->number[head]].stack,
+				    .verdict = (uint8_t)verdict,
+			    }))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *verify(struct reach_search *search, const struct snapshot *snap,
+			    uint32_t process, const struct candidates *candidates)
+{
+	_cleanup_(gathered_deinit) struct gathered blocks = {.number = NULL};
+	struct reach_effort effort = {0};
+	struct error *err = gather(search, snap, process, candidates, &blocks);
+
+	if (!err)
+		err = reach_scanner_verify(
+			search->scanner, candidates->pid, blocks.table.count,
+			search->stopped_ns + search->options.max_pause_ns, &effort);
+	add_effort(search, &effort);
+	if (err)
+		return leave_out(search, err);
+	reach_verdicts_clear(&search->verdicts, candidates->pid, effort.is_late);
+	return add_verdicts(search, snap, candidates->pid, &blocks, effort.is_late);
+}
+
+struct error *reach_search_verify(struct reach_search *search,
+				  const struct snapshot *snap)
+{
+	struct error *err = NULL;
+
+	/* New verdicts replace the old ones. */
+	if (!reach_verdicts_audit(&search->verdicts, snap))
+		err = error_no_memory();
+	vec_foreach (candidates, &search->processes)
+		for (uint32_t i = 0; !err && i < snap->processes.len; i++)
+			if (candidates->is_stopped && !snap->processes.data[i].exited &&
+			    snap->processes.data[i].pid == candidates->pid) {
+				err = verify(search, snap, i, candidates);
+				candidates->is_stopped = false;
+			}
+	reach_search_give_up(search);
+	reach_verdicts_sort(&search->verdicts);
+	search->sums.count++;
+	search->sums.time_ns = clock_now_ns();
+	search->sums.took_ns = search->sums.time_ns - search->begun_ns;
+	return err;
+}
+
+void reach_search_give_up(struct reach_search *search)
+{
+	reach_scanner_release(search->scanner);
+	forget_candidates(search);
+}
+
+struct error *reach_search_tell(struct reach_search *search, struct snapshot *snap)
+{
+	if (!search->sums.count)
+		return NULL;
+	snap->search = search->sums;
+	return reach_verdicts_apply(&search->verdicts, snap) ? NULL : error_no_memory();
+}

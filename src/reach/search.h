@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The searches for unreachable blocks of a run (--unreachable): from one snapshot of live
+ * blocks, which gives the candidates, to another one, which is made while the processes
+ * are stopped. What is live and what is in memory are then of the same moment.
+ */
+#ifndef REACH_SEARCH_H
+#define REACH_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reach/marks.h"
+#include "snapshot/snapshot.h"
+#include "util/error.h"
+
+struct reach_search;
+
+struct reach_search_options {
+	struct reach_words words;
+	uint64_t max_pause_ns; /* processes are not stopped for longer */
+	/* Receives what is being done, and lines for the user, without newline; they may
+	 * be NULL. */
+	void (*progress)(void *arg, const char *phase);
+	void (*warn)(void *arg, const char *text);
+	uint64_t (*stopping_ns)(void *arg); /* as in struct confined_options */
+	void *arg;
+};
+
+/* To be called before privileges are given up, by a process with one thread. */
+struct error *reach_search_create(const struct reach_search_options *options,
+				  struct reach_search **ret)
+	__attribute__((warn_unused_result));
+/* NULL is fine. */
+void reach_search_destroy(struct reach_search *search);
+
+/*
+ * Look for candidates among the heap blocks of `snap`, while its processes run. A process
+ * that cannot be searched is left out, with a warning. Fails only if memory is out.
+ */
+struct error *reach_search_look(struct reach_search *search, const struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/* Stop the processes that have candidates. They must be let go on soon, by one of the
+ * next two functions. */
+void reach_search_stop(struct reach_search *search);
+
+/* Verify the candidates with a snapshot that was made since, and let the processes go
+ * on. */
+struct error *reach_search_verify(struct reach_search *search,
+				  const struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/* Let the processes go on; there is no verdict. */
+void reach_search_give_up(struct reach_search *search);
+
+/* Add to `snap` what is known from all searches. Before the first search: nothing. */
+struct error *reach_search_tell(struct reach_search *search, struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reach/threads.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process/procfs.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/units.h"
+
+/* Largest state of the vector unit, with AMX: 11 KiB. */
+#define STATE_BYTES ((size_t)32 << 10)
+
+/* Between two looks at a thread that is to stop. */
+#define PAUSE_NS 50000
+
+/* Pending signals of a thread or a process that are looked at. */
+#define PENDING_MAX 64
+
+/* The tracer of a process; 0: none, or unknown. */
+static int tracer_of(int tid)
+{
+	_cleanup_(freep) char *text = NULL;
+	uint64_t pid = 0;
+	size_t size;
+
+	if (procfs_read(tid, "status", PROCFS_SMALL_BYTES, &text, &size) ||
+	    !procfs_status_number(text, "TracerPid:", 10, &pid) || pid > INT_MAX)
+		return 0;
+	return (int)pid;
+}
+
+static struct error *refused(int pid, int tid, int errnum)
+{
+	int tracer = tracer_of(tid);
+
+	if (tracer)
+		return error_create(
+			ERROR_PERMISSION,
+			"process %d is being traced by process %d, probably a "
+			"debugger: it cannot be stopped a second time",
+			pid, tracer);
+	return error_errno(ERROR_PERMISSION, errnum, "process %d cannot be stopped", pid);
+}
+
+/* A thread that has exited, or is exiting, cannot be traced. */
+static bool is_dead(int tid)
+{
+	_cleanup_(freep) char *text = NULL;
+	struct procfs_stat stat;
+	size_t size;
+
+	return procfs_read(tid, "stat", PROCFS_SMALL_BYTES, &text, &size) ||
+	       !procfs_parse_stat(text, &stat) || stat.state == 'Z' || stat.state == 'X';
+}
+
+static struct error *gone(int pid)
+{
+	return error_create(ERROR_GONE, "process %d has exited", pid);
+}
+
+static bool knows(const struct reach_threads *threads, int tid)
+{
+	vec_foreach (t, &threads->list)
+		if (t->tid == tid)
+			return true;
+	return false;
+}
+
+/* Ask all threads to stop that are not on the list. */
+static struct error *seize_new(struct reach_threads *threads, size_t *ret_new)
+{
+	char path[64];
+
+	*ret_new = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", threads->pid);
+
+	_cleanup_(closedirp) DIR *dir = opendir(path);
+
+	if (!dir)
+		return gone(threads->pid);
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		uint64_t tid;
+
+		if (!units_parse_integer(entry->d_name, 1, INT_MAX, &tid) ||
+		    knows(threads, (int)tid))
+			continue;
+		if (ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, NULL)) {
+			/* It has exited meanwhile; or only its entry is left. */
+			if (errno == ESRCH)
+				continue;
+			if (errno == EPERM && is_dead((int)tid))
+				continue;
+			return refused(threads->pid, (int)tid, errno);
+		}
+		if (!vec_push(&threads->list, (struct reach_thread){.tid = (int)tid})) {
+			ptrace(PTRACE_DETACH, (pid_t)tid, NULL, NULL);
+			return error_no_memory();
+		}
+		ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL);
+		++*ret_new;
+	}
+	return NULL;
+}
+
+/* The signal that a stopped thread was about to receive, and must get when it goes on: 0
+ * if it stopped for another reason (PTRACE_EVENT_STOP). */
+static int signal_of(int status)
+{
+	return status >> 16 ? 0 : WSTOPSIG(status);
+}
+
+/* Wait until the thread has stopped. *ret: it has exited instead. */
+static struct error *await(struct reach_thread *thread, int pid, uint64_t deadline_ns,
+			   bool *ret)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int status;
+
+	for (;;) {
+		pid_t got = waitpid(thread->tid, &status, __WALL | WNOHANG);
+
+		*ret = got < 0 || (got && !WIFSTOPPED(status));
+		if (*ret)
+			return NULL;
+		if (got)
+			break;
+		if (clock_now_ns() > deadline_ns)
+			return error_create(
+				ERROR_UNSUPPORTED,
+				"thread %d of process %d does not stop: it waits in the "
+				"kernel",
+				thread->tid, pid);
+		nanosleep(&pause, NULL);
+	}
+	thread->signal = signal_of(status);
+	return NULL;
+}
+
+/* Wait for all from `first` on. */
+static struct error *await_all(struct reach_threads *threads, size_t first,
+			       uint64_t deadline_ns)
+{
+	for (size_t i = first; i < threads->list.len;) {
+		bool exited;
+		struct error *err =
+			await(&threads->list.data[i], threads->pid, deadline_ns, &exited);
+
+		if (err)
+			return err;
+		if (exited)
+			threads->list.data[i] = threads->list.data[--threads->list.len];
+		else
+			i++;
+	}
+	return NULL;
+}
+
+/* Hold back SIGCHLD while threads are waited for. */
+static void hold_late(sigset_t *ret_before)
+{
+	sigset_t late;
+
+	sigemptyset(&late);
+	sigaddset(&late, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &late, ret_before);
+}
+
+struct error *reach_threads_stop(int pid, uint64_t deadline_ns, struct reach_threads *ret)
+{
+	struct error *err = NULL;
+	sigset_t before;
+	size_t fresh;
+
+	*ret = (struct reach_threads){.pid = pid};
+	hold_late(&before);
+	/* A thread that was still running may have created others. */
+	do {
+		size_t first = ret->list.len;
+
+		err = seize_new(ret, &fresh);
+		if (!err)
+			err = await_all(ret, first, deadline_ns);
+	} while (!err && fresh);
+	if (!err && !ret->list.len)
+		err = gone(pid);
+	if (err)
+		reach_threads_release(ret);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+void reach_threads_release(struct reach_threads *threads)
+{
+	vec_foreach (t, &threads->list)
+		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal);
+	vec_deinit(&threads->list);
+}
+
+static void release_stopped(int signal)
+{
+	int before = errno, status;
+	pid_t tid;
+
+	(void)signal;
+	/* Those that were waited for are not reported again. */
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+		if (WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, tid, NULL,
+			       (void *)(intptr_t)signal_of(status));
+	errno = before;
+}
+
+void reach_threads_release_late(void)
+{
+	const struct sigaction action = {.sa_handler = release_stopped,
+					 .sa_flags = SA_RESTART};
+
+	sigaction(SIGCHLD, &action, NULL);
+}
+
+static void scan(struct reach_marks *marks, const void *words, size_t size)
+{
+	reach_marks_scan(marks, &(struct reach_piece){0, words, size, 0}, REACH_REACHED);
+}
+
+static void scan_set(int tid, unsigned long set, uint64_t *state,
+		     struct reach_marks *marks)
+{
+	struct iovec iov = {state, STATE_BYTES};
+
+	if (!ptrace(PTRACE_GETREGSET, tid, (void *)set, &iov))
+		scan(marks, state, iov.iov_len);
+}
+
+static void read_pointers(struct reach_thread *thread)
+{
+#ifdef __x86_64__
+	struct user_regs_struct regs;
+	struct iovec iov = {&regs, sizeof(regs)};
+
+	if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)(long)NT_PRSTATUS, &iov) ||
+	    iov.iov_len < sizeof(regs))
+		return;
+	thread->stack_pointer = regs.rsp;
+	thread->thread_pointer = regs.fs_base;
+#endif
+}
+
+/* The values that come with signals which wait for the thread (sigqueue(3)). */
+static void scan_pending(int tid, uint32_t flags, struct reach_marks *marks)
+{
+	siginfo_t infos[PENDING_MAX];
+	struct __ptrace_peeksiginfo_args args = {.flags = flags, .nr = PENDING_MAX};
+	long count = ptrace(PTRACE_PEEKSIGINFO, tid, &args, infos);
+
+	if (count > 0)
+		scan(marks, infos, (size_t)count * sizeof(*infos));
+}
+
+/* The list of mutexes that the kernel unlocks when the thread dies. */
+static void scan_robust_list(int tid, struct reach_marks *marks)
+{
+	uint64_t head = 0, size;
+
+	if (!syscall(SYS_get_robust_list, tid, &head, &size))
+		scan(marks, &head, sizeof(head));
+}
+
+void reach_threads_find(struct reach_threads *threads)
+{
+	vec_foreach (t, &threads->list)
+		read_pointers(t);
+}
+
+uint64_t reach_thread_stack_pointer(int tid, uint64_t deadline_ns)
+{
+	struct reach_threads one = {.pid = tid};
+	sigset_t before;
+	struct error *err;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return 0;
+	if (!vec_push(&one.list, (struct reach_thread){.tid = tid})) {
+		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+		return 0;
+	}
+	hold_late(&before);
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	err = await_all(&one, 0, deadline_ns);
+
+	uint64_t sp = 0;
+
+	if (!err && one.list.len) {
+		read_pointers(&one.list.data[0]);
+		sp = one.list.data[0].stack_pointer;
+	}
+	error_destroy(err);
+	reach_threads_release(&one);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return sp;
+}
+
+void reach_threads_scan(const struct reach_threads *threads, struct reach_marks *marks)
+{
+	uint64_t *state = malloc(STATE_BYTES);
+
+	if (!state) {
+		marks->no_memory = true;
+		return;
+	}
+	vec_foreach (t, &threads->list) {
+		scan_set(t->tid, NT_PRSTATUS, state, marks);
+		scan_set(t->tid, NT_X86_XSTATE, state, marks);
+		scan_pending(t->tid, 0, marks);
+		scan_pending(t->tid, PTRACE_PEEKSIGINFO_SHARED, marks);
+		scan_robust_list(t->tid, marks);
+	}
+	free(state);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of single blocks from the searches of a run. A block that nothing pointed
+ * to stays unreachable for good. So the verdict of the last search holds in later
+ * reports, too, for blocks that are still there. If such a block is freed, the verdict
+ * was wrong: these are counted.
+ */
+#ifndef REACH_VERDICTS_H
+#define REACH_VERDICTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "snapshot/snapshot.h"
+#include "util/vec.h"
+
+enum reach_verdict {
+	REACH_LOST,
+	REACH_HELD,
+	REACH_POSSIBLY_LOST,
+	REACH_UNVERIFIED,
+	REACH_VERDICTS,
+};
+
+struct reach_block {
+	uint64_t address, size_bytes, time_ns;
+	int pid;
+	uint32_t stack;     /* of the block, as in struct snapshot_block */
+	uint32_t for_stack; /* that it counts for: with REACH_HELD the stack of the lost
+			       block that leads to it */
+	uint8_t verdict;    /* enum reach_verdict */
+};
+
+struct reach_verdicts {
+	VEC(struct reach_block) list; /* by pid, then address */
+	/* By stack: blocks that were lost and then freed. The last element is for blocks
+	 * without a stack. */
+	VEC(struct snapshot_sum) freed;
+	struct snapshot_sum freed_without_stack;
+};
+
+void reach_verdicts_deinit(struct reach_verdicts *verdicts);
+
+/* Forget what is known of the process `pid`: a new search has been made. With
+ * `keep_lost`, because that was not completed, lost blocks stay lost. */
+void reach_verdicts_clear(struct reach_verdicts *verdicts, int pid, bool keep_lost);
+
+/* Is the block known to be lost, by one of the first `sorted` verdicts of the list? */
+bool reach_verdicts_know_lost(const struct reach_verdicts *verdicts, size_t sorted,
+			      int pid, uint64_t address);
+
+/* Add a verdict. Call reach_verdicts_sort() after the last one. False: memory is out. */
+bool reach_verdicts_add(struct reach_verdicts *verdicts,
+			const struct reach_block *verdict)
+	__attribute__((warn_unused_result));
+void reach_verdicts_sort(struct reach_verdicts *verdicts);
+
+/* Drop the blocks that are not in the snapshot any more, and count those that were freed
+ * although they were lost. Not those of a process that has ended. To be called before the
+ * verdicts of a new search are added. False: memory is out. */
+bool reach_verdicts_audit(struct reach_verdicts *verdicts, const struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/* The same, and fill snap->unreachable and snap->search.total. */
+bool reach_verdicts_apply(struct reach_verdicts *verdicts, struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+#endif

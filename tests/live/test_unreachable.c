@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The search for blocks to which nothing points, in a program that keeps a pointer in
+ * each place where a program can (targets/holder.c).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+#include "util/cleanup.h"
+
+#define SEARCHES 100
+
+/* The blocks of a site: how many there are, and what becomes known of them. All others
+ * are reached. */
+struct truth {
+	const char *site;
+	int64_t blocks, lost, held, possible;
+};
+
+static const struct truth truths[] = {
+	{"site_data", 1, 0, 0, 0},       {"site_zeroed", 1, 0, 0, 0},
+	{"site_tls", 1, 0, 0, 0},        {"site_key", 1, 0, 0, 0},
+	{"site_main_stack", 1, 0, 0, 0}, {"site_thread_stack", 1, 0, 0, 0},
+	{"site_register", 1, 0, 0, 0},   {"site_vector", 1, 0, 0, 0},
+	{"site_coroutine", 1, 0, 0, 0},  {"site_signal_stack", 1, 0, 0, 0},
+	{"site_shared", 1, 0, 0, 0},     {"site_file", 1, 0, 0, 0},
+	{"site_sealed", 1, 0, 0, 0},     {"site_epoll", 1, 0, 0, 0},
+	{"site_timer", 1, 0, 0, 0},      {"site_older", 1, 0, 0, 0},
+	{"site_freed", 1, 0, 0, 0},      {"site_chain", 1, 0, 0, 0},
+	{"site_chained", 1, 0, 0, 0},    {"site_mangled", 1, 0, 0, 0},
+	{"site_tagged", 1, 0, 0, 0},     {"site_interior", 1, 0, 0, 1},
+	{"site_past_end", 1, 0, 0, 1},   {"site_low_tag", 1, 0, 0, 1},
+	{"site_lost", 3, 3, 0, 0},       {"site_list_head", 1, 1, 9, 0},
+	{"site_list_rest", 9, 0, 0, 0},  {"site_cycle", 2, 1, 1, 0},
+	{"site_dead_stack", 1, 1, 0, 0}, {"site_hidden", 1, 1, 0, 0},
+};
+
+/* The sum of `key` over the rows of a site: a site may be called from several places.
+ * -1: it has no row. */
+static int64_t sum_of(const json_t *report, const char *site, bool is_of_search,
+		      const char *key)
+{
+	const json_t *stacks = live_get(report, "heap.stacks"), *row;
+	int64_t sum = 0;
+	bool is_there = false;
+	size_t i;
+
+	json_array_foreach (stacks, i, row) {
+		const char *name = row_site(row);
+		const json_t *of =
+			is_of_search ? json_object_get(row, "unreachable") : row;
+
+		if (!name || strcmp(name, site) != 0)
+			continue;
+		is_there = true;
+		sum += json_integer_value(json_object_get(of, key));
+	}
+	return is_there ? sum : -1;
+}
+
+static int64_t found(const json_t *report, const char *site, const char *key)
+{
+	return sum_of(report, site, true, key);
+}
+
+static void check_site(const json_t *report, const struct truth *truth)
+{
+	const struct {
+		const char *key;
+		int64_t want;
+	} sums[] = {
+		{"lost_blocks", truth->lost},         {"held_blocks", truth->held},
+		{"possible_blocks", truth->possible}, {"unverified_blocks", 0},
+		{"lost_but_freed_blocks", 0},
+	};
+	int64_t blocks = sum_of(report, truth->site, false, "blocks");
+
+	check_state.checks++;
+	if (blocks != truth->blocks)
+		CHECK_FAIL("%s has %" PRId64 " blocks, expected %" PRId64, truth->site,
+			   blocks, truth->blocks);
+	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
+		int64_t got = found(report, truth->site, sums[i].key);
+
+		if (got != sums[i].want)
+			CHECK_FAIL("%s: %s is %" PRId64 ", expected %" PRId64,
+				   truth->site, sums[i].key, got, sums[i].want);
+	}
+}
+
+static struct live_process *start(const char *options, struct live_process **target)
+{
+	struct live_process *memtrace;
+
+	*target = target_start(HOLDER_BINARY);
+	memtrace = memtrace_start(live_pid(*target), options);
+	oracle_do(*target, "make");
+	return memtrace;
+}
+
+static void each_place_gives_its_verdict(void)
+{
+	struct live_process *target, *memtrace = start("--unreachable", &target);
+	json_t *report = memtrace_report(memtrace);
+
+	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++)
+		check_site(report, &truths[i]);
+	CHECK_INT(live_int(report, "heap.search.searches"), 1);
+	CHECK_INT(live_int(report, "heap.search.threads"), 5);
+	CHECK_INT(live_int(report, "heap.search.unsearched"), 0);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
+	CHECK_INT(live_int(report, "heap.search.held_blocks"), 10);
+	/* And what glibc has for each thread, to which it points behind a header
+	 * (allocate_dtv(), elf/dl-tls.c). */
+	CHECK_INT(live_int(report, "heap.search.possible_blocks"), 3 + 4);
+	CHECK(live_int(report, "heap.search.read_bytes") > 100000);
+	CHECK(live_int(report, "heap.search.pause_ns") > 0);
+	json_decref(report);
+	/* And the program goes on. */
+	oracle_do(target, "work");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.search.searches"), 2);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
+	json_decref(report);
+	oracle_do(target, "work");
+	live_destroy(target);
+}
+
+static void low_tags_are_an_option(void)
+{
+	struct live_process *target,
+		*memtrace = start("--unreachable --unreachable-tagged", &target);
+	json_t *report = memtrace_stop(memtrace);
+
+	CHECK_INT(found(report, "site_low_tag", "possible_blocks"), 0);
+	CHECK_INT(found(report, "site_interior", "possible_blocks"), 1);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* Who frees a block that was called lost still had a pointer to it. */
+static void freed_blocks_were_not_lost(void)
+{
+	struct live_process *target, *memtrace = start("--unreachable", &target);
+	json_t *report = memtrace_report(memtrace);
+
+	CHECK_INT(found(report, "site_hidden", "lost_blocks"), 1);
+	CHECK_INT(live_int(report, "heap.search.lost_but_freed_blocks"), 0);
+	json_decref(report);
+	oracle_do(target, "free");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 6);
+	CHECK_INT(live_int(report, "heap.search.lost_but_freed_blocks"), 1);
+	CHECK_INT(live_int(report, "heap.search.lost_but_freed_bytes"), 64);
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* Reports without a search of their own say what the last one found. */
+static void verdicts_hold(void)
+{
+	struct live_process *target,
+		*memtrace = start("--unreachable-every 2 -i 0.5", &target);
+	int64_t searches = 0, seen = 0;
+
+	for (int i = 0; i < 20 && searches < 3; i++) {
+		json_t *report = live_read_json(memtrace, 60);
+		json_t *search;
+
+		REQUIRE(report);
+		search = json_object_get(live_get(report, "heap"), "search");
+		if (search && found(report, "site_hidden", "lost_blocks") >= 0) {
+			searches = live_int(search, "searches");
+			seen += live_int(search, "lost_blocks") == 7;
+		}
+		json_decref(report);
+	}
+	CHECK_INT(searches, 3);
+	CHECK(seen >= 4);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
+/* Under a debugger a process cannot be searched: the report says so, and is whole. */
+static void another_tracer_is_said(void)
+{
+	struct live_process *target, *memtrace = start("--unreachable", &target);
+	pid_t pid = live_pid(target), debugger = fork();
+	json_t *report;
+
+	REQUIRE(debugger >= 0);
+	if (!debugger) {
+		if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	live_sleep(0.5);
+	report = memtrace_report(memtrace);
+	CHECK_INT(live_int(report, "heap.search.unsearched"), 1);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 0);
+	CHECK(live_int(report, "heap.live_blocks") > 30);
+	CHECK_CONTAINS(live_stderr(memtrace), "is being traced by process");
+	json_decref(report);
+	kill(debugger, SIGKILL);
+	REQUIRE(waitpid(debugger, NULL, 0) == debugger);
+	oracle_do(target, "work");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* A program under search answers each request. */
+static void a_hundred_searches(void)
+{
+	struct live_process *target, *memtrace = start("--unreachable", &target);
+	double longest_s = 0;
+
+	for (int i = 0; i < SEARCHES; i++) {
+		json_t *report;
+		double before_s;
+
+		live_signal(memtrace, SIGUSR1);
+		for (int k = 0; k < 5; k++) {
+			before_s = live_now_s();
+			oracle_do(target, "work");
+			if (live_now_s() - before_s > longest_s)
+				longest_s = live_now_s() - before_s;
+		}
+		report = live_read_json(memtrace, 60);
+		REQUIRE(report);
+		CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
+		CHECK_INT(live_int(report, "heap.search.lost_but_freed_blocks"), 0);
+		json_decref(report);
+	}
+	printf("the slowest of %d answers took %.1f ms\n", 5 * SEARCHES, longest_s * 1e3);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
+/* A process that is killed while it is searched, and one that executes another
+ * program. */
+static void the_process_ends_meanwhile(void)
+{
+	for (int i = 0; i < 10; i++) {
+		struct live_process *target, *memtrace = start("--unreachable", &target);
+
+		live_signal(memtrace, SIGUSR1);
+		live_sleep(0.002 * i);
+		live_signal(target, SIGKILL);
+		CHECK_INT(live_wait(memtrace, 60), 0);
+		live_destroy(memtrace);
+		live_destroy(target);
+	}
+}
+
+/* Saved snapshots keep the verdicts. */
+static void snapshots_keep_them(void)
+{
+	_cleanup_(freep) char *path = live_path("lost.mts"), *options = NULL;
+	struct live_process *target, *memtrace, *replay;
+	json_t *report;
+
+	REQUIRE(asprintf(&options, "--unreachable --save %s", path) > 0);
+	memtrace = start(options, &target);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+
+	const char *const argv[] = {memtrace_path, "--replay", path,          "--format",
+				    "json",        "--top",    "0",           "--older",
+				    "0",           "--view",   "unreachable", NULL};
+
+	replay = live_start(argv);
+	report = live_read_json(replay, 60);
+	REQUIRE(report);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
+	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++)
+		check_site(report, &truths[i]);
+	json_decref(report);
+	live_destroy(replay);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(each_place_gives_its_verdict);
+	RUN(low_tags_are_an_option);
+	RUN(freed_blocks_were_not_lost);
+	RUN(verdicts_hold);
+	RUN(another_tracer_is_said);
+	RUN(a_hundred_searches);
+	RUN(the_process_ends_meanwhile);
+	RUN(snapshots_keep_them);
+	return check_done();
+}

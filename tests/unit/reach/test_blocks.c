@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The index of blocks, against a search of all blocks. */
+#include "check.h"
+
+#include "reach/blocks.h"
+#include "unit/random.h"
+
+#define BLOCKS_MAX 3000
+#define GIB        (UINT64_C(1) << 30)
+
+struct blocks {
+	uint64_t start[BLOCKS_MAX], end[BLOCKS_MAX];
+	uint32_t number[BLOCKS_MAX];
+	uint32_t count;
+};
+
+static uint32_t search(const struct blocks *b, uint64_t word)
+{
+	uint32_t found = REACH_NONE;
+
+	for (uint32_t i = 0; i < b->count; i++)
+		if (b->start[i] <= word && word <= b->end[i])
+			found = i;
+	return found;
+}
+
+static uint32_t search_from(const struct blocks *b, uint64_t address)
+{
+	for (uint32_t i = 0; i < b->count; i++)
+		if (b->end[i] > address)
+			return i;
+	return b->count;
+}
+
+static void check_word(const struct blocks *b, const struct reach_blocks *index,
+		       uint64_t word)
+{
+	uint32_t want = search(b, word);
+	bool may = reach_blocks_may_have(index, word);
+	uint32_t got = may ? reach_blocks_find(index, word) : REACH_NONE;
+
+	if (got != want)
+		CHECK_FAIL("%" PRIx64 " is of block %u, expected %u", word, got, want);
+	check_state.checks++;
+	if (reach_blocks_from(index, word) != search_from(b, word))
+		CHECK_FAIL("the first block above %" PRIx64 " is %u, expected %u", word,
+			   reach_blocks_from(index, word), search_from(b, word));
+}
+
+/* Checks words at and around the ends of all blocks, and in between. */
+static void check_all(struct blocks *b)
+{
+	struct reach_blocks index;
+
+	b->count = reach_blocks_tidy(b->start, b->end, b->number, b->count);
+	for (uint32_t i = 0; i < b->count; i++) {
+		CHECK(b->start[i] < b->end[i]);
+		CHECK(i + 1 == b->count || b->end[i] <= b->start[i + 1]);
+	}
+	REQUIRE(!reach_blocks_init(b->start, b->end, b->count, &index));
+	/* At most what the header says. */
+	CHECK(index.cells.len <= b->count + index.clusters.len);
+	for (uint32_t i = 0; i < b->count; i++) {
+		for (int near = -9; near <= 9; near++) {
+			check_word(b, &index, b->start[i] + (uint64_t)near);
+			check_word(b, &index, b->end[i] + (uint64_t)near);
+		}
+		check_word(b, &index, b->start[i] + (b->end[i] - b->start[i]) / 2);
+		check_word(b, &index, b->end[i] + random_below(1u << 31));
+	}
+	check_word(b, &index, 0);
+	check_word(b, &index, 8);
+	check_word(b, &index, UINT64_MAX);
+	check_word(b, &index, UINT64_C(1) << 47);
+	reach_blocks_deinit(&index);
+}
+
+static void dense_heaps(void)
+{
+	static struct blocks b;
+	uint64_t at = 0x55aa00001000;
+
+	for (b.count = 0; b.count < 600; b.count++) {
+		b.number[b.count] = b.count;
+		b.start[b.count] = at;
+		b.end[b.count] = at + random_below(200);
+		at = b.end[b.count] + random_below(3) * 16 + 1;
+	}
+	check_all(&b);
+}
+
+static void blocks_across_the_address_space(void)
+{
+	static struct blocks b;
+
+	for (b.count = 0; b.count < 300; b.count++) {
+		uint64_t at =
+			(uint64_t)random_below(1u << 17) * GIB + random_below(1u << 30);
+
+		b.number[b.count] = b.count;
+		b.start[b.count] = at;
+		b.end[b.count] = at + (random_below(4) ? random_below(100000)
+						       : random_below(7) * GIB);
+	}
+	check_all(&b);
+}
+
+/* Cells are about as many as blocks, but most blocks are in a few of them. */
+static void clustered_blocks(void)
+{
+	static struct blocks b;
+	uint64_t at = 0x7f0000000000;
+
+	for (b.count = 0; b.count < 500; b.count++) {
+		b.number[b.count] = b.count;
+		b.start[b.count] = at;
+		b.end[b.count] = at + 8;
+		at += b.count % 250 ? 16 : GIB / 2 + 24;
+	}
+	check_all(&b);
+}
+
+/* Blocks that end at a border of a GiB, where the next one starts, or one byte off. */
+static void blocks_at_borders(void)
+{
+	static struct blocks b = {.count = 5};
+	const uint64_t at = 0x7f1000000000;
+	const uint64_t ends[][2] = {{at - 64, at},
+				    {at, at + 64},
+				    {at + GIB - 1, at + GIB + 1},
+				    {at + 2 * GIB - 32, at + 2 * GIB - 1},
+				    {at + 3 * GIB - 5, at + 9 * GIB}};
+
+	for (uint32_t i = 0; i < b.count; i++) {
+		b.start[i] = ends[i][0];
+		b.end[i] = ends[i][1];
+		b.number[i] = i;
+	}
+	check_all(&b);
+	CHECK_INT(b.count, 5);
+}
+
+/* What only a broken or hostile allocator reports: in any order, twice, overlapping,
+ * outside of user addresses, empty. */
+static void nonsense_is_tidied(void)
+{
+	static struct blocks b = {
+		.start = {0x9000, 0x1000, 0x5000, 0x1000, 0, UINT64_C(1) << 47, 0x5008,
+			  0x9000, UINT64_MAX, 0x7000},
+		.end = {0x9010, 0x1010, 0x6000, 0x1020, 0x100, (UINT64_C(1) << 47) + 8,
+			0x5010, 0x9000, UINT64_MAX, 0x6000},
+		.number = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+		.count = 10,
+	};
+
+	check_all(&b);
+	REQUIRE(b.count == 4);
+	CHECK_INT(b.start[0], 0x1000);
+	CHECK_INT(b.end[0], 0x1020);
+	CHECK_INT(b.number[0], 3);
+	CHECK_INT(b.end[1], 0x5008);
+	CHECK_INT(b.number[3], 0);
+
+	static struct blocks none;
+
+	check_all(&none);
+	CHECK_INT(none.count, 0);
+}
+
+int main(void)
+{
+	RUN(dense_heaps);
+	RUN(blocks_across_the_address_space);
+	RUN(clustered_blocks);
+	RUN(blocks_at_borders);
+	RUN(nonsense_is_tidied);
+	return check_done();
+}

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The search for unreachable blocks in a process that this test has arranged. The blocks
+ * are made up: pieces of a mapping. What points to them is known.
+ */
+#include "check.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "reach/scan.h"
+#include "unit/process/child.h"
+#include "util/clock.h"
+
+#define BLOCK_BYTES 64
+#define BLOCKS      64
+#define ARENA_BYTES ((size_t)1 << 20)
+
+/* Block i is here. The first page of the arena belongs to no block. */
+static char *arena;
+
+#define BLOCK(i) ((uint64_t)(uintptr_t)arena + 4096 + (uint64_t)(i)*2 * BLOCK_BYTES)
+
+/* Where the child keeps what is to be found. */
+static volatile uint64_t initialized[2] = {1, 1};
+static volatile uint64_t zeroed[2];
+static __thread uint64_t thread_local[2];
+
+/* Not as a plain number, so that no stack and no register shows it. */
+static void put(volatile uint64_t *at, unsigned block, uint64_t offset)
+{
+	*at = BLOCK(block) + offset;
+}
+
+static uint64_t *word(unsigned block, unsigned index)
+{
+	return (uint64_t *)(uintptr_t)(BLOCK(block) + index * sizeof(uint64_t));
+}
+
+/* Overwrites what earlier calls have left on the stack, and in registers. */
+static __attribute__((noinline)) void wash(void)
+{
+	volatile uint64_t used[4096];
+
+	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++)
+		used[i] = 0;
+	__asm__ volatile("xorl %%eax, %%eax; xorl %%ecx, %%ecx; xorl %%edx, %%edx;"
+			 "xorl %%esi, %%esi; xorl %%edi, %%edi; xorl %%r8d, %%r8d;"
+			 "xorl %%r9d, %%r9d; xorl %%r10d, %%r10d; xorl %%r11d, %%r11d;"
+			 "pxor %%xmm0, %%xmm0; pxor %%xmm1, %%xmm1" ::
+				 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10",
+				   "r11", "xmm0", "xmm1");
+}
+
+static struct {
+	uint64_t start[BLOCKS], end[BLOCKS];
+	uint8_t level[BLOCKS];
+	uint32_t head[BLOCKS];
+} found;
+
+static void fill(struct reach_table *table)
+{
+	*table = (struct reach_table){found.start, found.end, found.level, found.head,
+				      BLOCKS};
+	memset(&found, 0xee, sizeof(found));
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		found.start[i] = BLOCK(i);
+		found.end[i] = BLOCK(i) + BLOCK_BYTES;
+	}
+}
+
+/* Search a child that `arrange` has arranged, with all blocks as candidates. */
+static void search_with(void (*arrange)(void *), const struct reach_words *words)
+{
+	struct child child;
+	struct reach_target target;
+	struct reach_effort effort = {0};
+	struct reach_table table;
+	uint64_t deadline = clock_now_ns() + UINT64_C(20000000000);
+
+	/* At addresses that no earlier search has left anywhere in this process. */
+	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(arena != MAP_FAILED);
+	memset(&found, 0, sizeof(found));
+	child = child_fork(arrange, NULL);
+	child_await_sleep(child.pid);
+	target = (struct reach_target){.pid = child.pid};
+	fill(&table);
+	REQUIRE(!reach_scan_first(&target, words, &table, deadline, &effort));
+	CHECK(effort.read_bytes > 0);
+	CHECK(!effort.is_late);
+	REQUIRE(!reach_scan_stop(&target, deadline));
+	fill(&table);
+	REQUIRE(!reach_scan_verify(&target, words, &table, deadline, &effort));
+	CHECK(!effort.is_late);
+	CHECK(effort.threads >= 1);
+	child_end(&child);
+}
+
+static void search(void (*arrange)(void *))
+{
+	search_with(arrange, &(struct reach_words){0});
+}
+
+static void check_level(unsigned block, enum reach_level want)
+{
+	check_state.checks++;
+	if (found.level[block] != want)
+		CHECK_FAIL("block %u has level %d, expected %d", block,
+			   found.level[block], want);
+}
+
+/* No block but the first `count` ones is reached. */
+static void check_rest(unsigned count)
+{
+	for (unsigned i = count; i < BLOCKS; i++)
+		check_level(i, REACH_UNREACHED);
+}
+
+static void arrange_data(void *unused)
+{
+	(void)unused;
+	put(&initialized[0], 0, 0);
+	put(&zeroed[0], 1, 0);
+	put(&thread_local[0], 2, 0);
+	put(&zeroed[1], 3, 8);                /* interior */
+	put(&initialized[1], 4, BLOCK_BYTES); /* the end */
+	put(word(0, 7), 5, 0);                /* a chain */
+	put(word(5, 0), 6, 0);
+	put(word(3, 1), 7, 0); /* from a block that is possibly reached */
+	wash();
+}
+
+static void pointers_in_data_and_blocks(void)
+{
+	search(arrange_data);
+	for (unsigned i = 0; i < 3; i++)
+		check_level(i, REACH_REACHED);
+	check_level(3, REACH_POSSIBLE);
+	check_level(4, REACH_POSSIBLE);
+	check_level(5, REACH_REACHED);
+	check_level(6, REACH_REACHED);
+	check_level(7, REACH_POSSIBLE);
+	check_rest(8);
+	CHECK_INT(found.head[0], REACH_NONE);
+	CHECK_INT(found.head[3], REACH_NONE);
+	CHECK_INT(found.head[8], 8);
+}
+
+/* Lost groups: a chain, a cycle, a cycle that a block leads to, and a shared member. */
+static void arrange_groups(void *unused)
+{
+	(void)unused;
+	put(word(10, 0), 11, 0);
+	put(word(11, 0), 12, 0);
+
+	put(word(20, 0), 21, 0);
+	put(word(21, 0), 22, 0);
+	put(word(22, 0), 20, 0);
+
+	put(word(30, 0), 31, 16);
+	put(word(31, 0), 32, 0);
+	put(word(32, 0), 31, 0);
+
+	put(word(40, 0), 42, 0);
+	put(word(41, 0), 42, 0);
+	put(word(43, 0), 43, 0);
+	wash();
+}
+
+static void lost_groups_have_one_head(void)
+{
+	search(arrange_groups);
+	check_rest(0);
+	CHECK_INT(found.head[10], 10);
+	CHECK_INT(found.head[11], 10);
+	CHECK_INT(found.head[12], 10);
+	CHECK_INT(found.head[20], 20);
+	CHECK_INT(found.head[21], 20);
+	CHECK_INT(found.head[22], 20);
+	for (unsigned i = 30; i < 33; i++)
+		CHECK_INT(found.head[i], 30);
+	CHECK_INT(found.head[40], 40);
+	CHECK_INT(found.head[41], 41);
+	CHECK_INT(found.head[42], 40);
+	CHECK_INT(found.head[43], 43);
+	CHECK_INT(found.head[0], 0);
+}
+
+static int kept_epoll;
+
+static void arrange_kernel(void *unused)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	struct sigevent notify = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	const struct itimerspec later = {.it_value.tv_sec = 1000};
+	union sigval value;
+	sigset_t blocked;
+	timer_t timer;
+	int ends[2];
+
+	(void)unused;
+	REQUIRE(pipe(ends) == 0);
+	kept_epoll = epoll_create1(0);
+	event.data.u64 = BLOCK(0);
+	REQUIRE(epoll_ctl(kept_epoll, EPOLL_CTL_ADD, ends[0], &event) == 0);
+	event.data.u64 = 0;
+	notify.sigev_value.sival_ptr = (void *)(uintptr_t)BLOCK(1);
+	REQUIRE(timer_create(CLOCK_MONOTONIC, &notify, &timer) == 0);
+	REQUIRE(timer_settime(timer, 0, &later, NULL) == 0);
+	memset(&notify, 0, sizeof(notify));
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR2);
+	REQUIRE(sigprocmask(SIG_BLOCK, &blocked, NULL) == 0);
+	value.sival_ptr = (void *)(uintptr_t)BLOCK(2);
+	REQUIRE(sigqueue(getpid(), SIGUSR2, value) == 0);
+	value.sival_ptr = NULL;
+	__asm__ volatile("" ::"r"(&event), "r"(&notify), "r"(&value) : "memory");
+	wash();
+}
+
+static void pointers_that_the_kernel_holds(void)
+{
+	search(arrange_kernel);
+	for (unsigned i = 0; i < 3; i++)
+		check_level(i, REACH_REACHED);
+	check_rest(3);
+}
+
+/* A thread that keeps pointers where compilers do. */
+static void *keep(void *unused)
+{
+	(void)unused;
+	put(&thread_local[0], 0, 0);
+	wash();
+	__asm__ volatile("movq %0, %%rbx\n\t"
+			 "movq %1, %%xmm7\n\t"
+			 "xorl %%eax, %%eax\n\t"
+			 "movl $34, %%eax\n\t" /* pause(2) */
+			 "syscall\n\t" ::"r"(BLOCK(1)),
+			 "r"(BLOCK(2))
+			 : "rax", "rbx", "rcx", "r11", "xmm7", "memory");
+	return NULL;
+}
+
+static void arrange_thread(void *unused)
+{
+	pthread_t thread;
+
+	(void)unused;
+	REQUIRE(pthread_create(&thread, NULL, keep, NULL) == 0);
+	usleep(200000);
+	wash();
+}
+
+static void registers_and_thread_local_data(void)
+{
+	search(arrange_thread);
+	for (unsigned i = 0; i < 3; i++)
+		check_level(i, REACH_REACHED);
+	check_rest(3);
+}
+
+/* What a function leaves behind on the stack is not a pointer that the program has. */
+static __attribute__((noinline)) void leave_behind(unsigned block)
+{
+	volatile uint64_t used[4096];
+
+	/* Far enough below the red zone. */
+	for (size_t i = 0; i < 64; i++)
+		put(&used[i], block, 0);
+}
+
+static void arrange_dead_stack(void *unused)
+{
+	(void)unused;
+	wash();
+	leave_behind(0);
+	__asm__ volatile("xorl %%eax, %%eax; xorl %%ecx, %%ecx; xorl %%edx, %%edx" ::
+				 : "rax", "rcx", "rdx");
+}
+
+static void stacks_below_the_stack_pointer(void)
+{
+	search(arrange_dead_stack);
+	check_rest(0);
+}
+
+/* glibc stores the frame pointer of setjmp() mangled (PTR_MANGLE). */
+static void arrange_mangled(void *unused)
+{
+	uint64_t guard;
+
+	(void)unused;
+	__asm__("movq %%fs:0x30, %0" : "=r"(guard));
+
+	uint64_t mangled = BLOCK(0) ^ guard;
+
+	zeroed[0] = mangled << 17 | mangled >> (64 - 17);
+	mangled = 0;
+	guard = 0;
+	__asm__ volatile("" ::"r"(mangled), "r"(guard));
+	zeroed[1] = BLOCK(1) | UINT64_C(0xab) << 56; /* a tag in the highest byte */
+	put(&initialized[0], 2, 3);                  /* and in the lowest bits */
+	wash();
+}
+
+static void mangled_and_tagged_pointers(void)
+{
+	search(arrange_mangled);
+	check_level(0, REACH_REACHED);
+	check_level(1, REACH_REACHED);
+	check_level(2, REACH_POSSIBLE);
+	check_rest(3);
+	search_with(arrange_mangled, &(struct reach_words){.low_tag_max = 7});
+	check_level(2, REACH_REACHED);
+}
+
+/* A packed structure. */
+static void arrange_unaligned(void *unused)
+{
+	typedef uint64_t __attribute__((aligned(1))) packed;
+
+	(void)unused;
+	*(volatile packed *)((volatile char *)zeroed + 3) = BLOCK(0);
+	/* Across a border of pages. */
+	*(volatile packed *)(arena + ARENA_BYTES - 4096 - 3) = BLOCK(1);
+	wash();
+}
+
+static void unaligned_pointers_if_wanted(void)
+{
+	search(arrange_unaligned);
+	check_rest(0);
+	search_with(arrange_unaligned, &(struct reach_words){.unaligned = true});
+	check_level(0, REACH_REACHED);
+	check_level(1, REACH_REACHED);
+	check_rest(2);
+}
+
+/* Memory that was written before it became read-only, shared memory, and memory far from
+ * what was used before. */
+static void arrange_mappings(void *unused)
+{
+	uint64_t *sealed = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *shared = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *sparse = mmap(NULL, (size_t)64 << 30, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	(void)unused;
+	REQUIRE(sealed != MAP_FAILED && shared != MAP_FAILED && sparse != MAP_FAILED);
+	put(&sealed[5], 0, 0);
+	REQUIRE(mprotect(sealed, 8192, PROT_READ) == 0);
+	put(&shared[1000], 1, 0);
+	put(&sparse[((size_t)50 << 30) / 8], 2, 0);
+	wash();
+}
+
+static void mappings_of_all_kinds(void)
+{
+	search(arrange_mappings);
+	for (unsigned i = 0; i < 3; i++)
+		check_level(i, REACH_REACHED);
+	check_rest(3);
+}
+
+/* Is the process stopped by us or anybody? */
+static char state_of(pid_t pid)
+{
+	char path[32], text[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	REQUIRE(file && fgets(text, sizeof(text), file));
+	fclose(file);
+	return strrchr(text, ')')[2];
+}
+
+static void nothing_stays_stopped(void)
+{
+	struct child child = child_fork(NULL, NULL);
+	struct reach_target target = {.pid = child.pid};
+	struct reach_effort effort;
+	struct reach_table table;
+	uint64_t later = clock_now_ns() + UINT64_C(20000000000);
+	struct error *err;
+
+	child_await_sleep(child.pid);
+	fill(&table);
+	REQUIRE(!reach_scan_first(&target, &(struct reach_words){0}, &table, later,
+				  &effort));
+	REQUIRE(!reach_scan_stop(&target, later));
+	CHECK_INT(state_of(child.pid), 't');
+	/* Too late: no verdict. */
+	REQUIRE(!reach_scan_verify(&target, &(struct reach_words){0}, &table, 1,
+				   &effort));
+	CHECK(effort.is_late);
+	child_await_sleep(child.pid);
+
+	/* A process that has exited. */
+	child_kill(&child);
+	err = reach_scan_stop(&target, later);
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_GONE);
+	error_destroy(err);
+	child_end(&child);
+}
+
+/* A process that its user has stopped stays so. */
+static void stopped_processes_stay_stopped(void)
+{
+	struct child child = child_fork(NULL, NULL);
+	struct reach_target target = {.pid = child.pid};
+	struct reach_effort effort;
+	struct reach_table table;
+	uint64_t later = clock_now_ns() + UINT64_C(20000000000);
+	int status;
+
+	kill(child.pid, SIGSTOP);
+	REQUIRE(waitpid(child.pid, &status, WUNTRACED) == child.pid &&
+		WIFSTOPPED(status));
+	fill(&table);
+	REQUIRE(!reach_scan_first(&target, &(struct reach_words){0}, &table, later,
+				  &effort));
+	REQUIRE(!reach_scan_stop(&target, later));
+	REQUIRE(!reach_scan_verify(&target, &(struct reach_words){0}, &table, later,
+				   &effort));
+	usleep(100000);
+	CHECK_INT(state_of(child.pid), 'T');
+	child_end(&child);
+}
+
+int main(void)
+{
+	RUN(pointers_in_data_and_blocks);
+	RUN(lost_groups_have_one_head);
+	RUN(pointers_that_the_kernel_holds);
+	RUN(registers_and_thread_local_data);
+	RUN(stacks_below_the_stack_pointer);
+	RUN(mangled_and_tagged_pointers);
+	RUN(unaligned_pointers_if_wanted);
+	RUN(mappings_of_all_kinds);
+	RUN(nothing_stays_stopped);
+	RUN(stopped_processes_stay_stopped);
+	return check_done();
+}

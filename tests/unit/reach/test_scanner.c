@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The child that searches: what it finds, what it may do, and how it ends. */
+#include "check.h"
+
+#include <sys/mman.h>
+
+#include "reach/scanner.h"
+#include "unit/process/child.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+#define BLOCKS 1000
+
+static char *arena;
+
+/* Every third block is reached: by a table in the arena, which is in no block. */
+static void arrange(void *unused)
+{
+	volatile uint64_t *table = (volatile uint64_t *)(void *)arena;
+
+	(void)unused;
+	for (size_t i = 0; i < BLOCKS; i += 3)
+		table[i] = (uint64_t)(uintptr_t)arena + 65536 + i * 128;
+}
+
+static void fill(struct reach_table *table)
+{
+	for (size_t i = 0; i < BLOCKS; i++) {
+		table->start[i] = (uint64_t)(uintptr_t)arena + 65536 + i * 128;
+		table->end[i] = table->start[i] + 100;
+	}
+}
+
+static uint64_t later(void)
+{
+	return clock_now_ns() + UINT64_C(20000000000);
+}
+
+static struct child target(void)
+{
+	struct child child;
+
+	arena = mmap(NULL, (size_t)1 << 20, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(arena != MAP_FAILED);
+	child = child_fork(arrange, NULL);
+	child_await_sleep(child.pid);
+	return child;
+}
+
+static struct reach_scanner *start(void)
+{
+	const struct reach_scanner_options options = {.progress = NULL};
+	struct reach_scanner *scanner;
+	struct error *err = reach_scanner_create(&options, &scanner);
+
+	if (err)
+		fprintf(stderr, "%s\n", err->message);
+	REQUIRE(!err);
+	return scanner;
+}
+
+static void finds_what_is_unreachable(void)
+{
+	struct child child = target();
+	struct reach_scanner *scanner = start();
+	struct reach_effort effort = {0};
+	struct reach_table table;
+
+	REQUIRE(!reach_scanner_table(scanner, 10, &table));
+	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
+	fill(&table);
+	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
+	for (size_t i = 0; i < BLOCKS; i++)
+		CHECK_INT(table.level[i], i % 3 ? REACH_UNREACHED : REACH_REACHED);
+	CHECK(effort.read_bytes > 0);
+	REQUIRE(!reach_scanner_stop(scanner, child.pid, later()));
+	memset(table.level, 0xee, BLOCKS);
+	REQUIRE(!reach_scanner_verify(scanner, child.pid, BLOCKS, later(), &effort));
+	for (size_t i = 0; i < BLOCKS; i++) {
+		CHECK_INT(table.level[i], i % 3 ? REACH_UNREACHED : REACH_REACHED);
+		CHECK_INT(table.head[i], i % 3 ? i : REACH_NONE);
+	}
+	CHECK_INT(effort.threads, 1);
+	CHECK(effort.pause_ns > 0);
+	child_await_sleep(child.pid);
+	reach_scanner_destroy(scanner);
+	child_end(&child);
+}
+
+static char state_of(pid_t pid)
+{
+	char path[32], text[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	REQUIRE(file && fgets(text, sizeof(text), file));
+	fclose(file);
+	return strrchr(text, ')')[2];
+}
+
+static void a_killed_scanner_lets_go(void)
+{
+	struct child child = target();
+	struct reach_scanner *scanner = start();
+	struct reach_effort effort = {0};
+	struct reach_table table;
+	struct error *err;
+
+	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
+	fill(&table);
+	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_stop(scanner, child.pid, later()));
+	CHECK_INT(state_of(child.pid), 't');
+	kill(reach_scanner_pid(scanner), SIGKILL);
+	child_await_sleep(child.pid);
+	err = reach_scanner_verify(scanner, child.pid, BLOCKS, later(), &effort);
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_GONE);
+	error_destroy(err);
+	reach_scanner_destroy(scanner);
+	child_end(&child);
+}
+
+/* In vfork(2) a process cannot be stopped until its child has executed or exited. */
+static void wait_in_vfork(void *unused)
+{
+	(void)unused;
+	if (!vfork()) {
+		sleep(3);
+		_exit(0);
+	}
+}
+
+static pid_t fork_waiting(void)
+{
+	pid_t pid = fork();
+
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		wait_in_vfork(NULL);
+		for (;;)
+			pause();
+	}
+	usleep(300000);
+	return pid;
+}
+
+static void who_does_not_stop_in_time_goes_on(void)
+{
+	struct reach_scanner *scanner = start();
+	struct child child = target();
+	struct reach_effort effort = {0};
+	struct reach_table table;
+	struct error *err;
+	pid_t stuck = fork_waiting();
+
+	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
+	fill(&table);
+	REQUIRE(!reach_scanner_first(scanner, stuck, BLOCKS, later(), &effort));
+	err = reach_scanner_stop(scanner, stuck, clock_now_ns() + UINT64_C(200000000));
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_UNSUPPORTED);
+	CHECK_CONTAINS(err->message, "does not stop");
+	error_destroy(err);
+	/* The vfork ends after 3 s: the thread stops then, and must go on. */
+	usleep(3500000);
+	for (int i = 0; i < 100 && state_of(stuck) != 'S'; i++)
+		usleep(20000);
+	CHECK_INT(state_of(stuck), 'S');
+	/* The scanner still works. */
+	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
+	kill(stuck, SIGKILL);
+	waitpid(stuck, NULL, 0);
+	reach_scanner_destroy(scanner);
+	child_end(&child);
+}
+
+/* The text of a line of the scanner's status. */
+static void read_status(int pid, const char *key, char *ret, size_t size)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+
+	REQUIRE(file);
+	while (fgets(ret, (int)size, file))
+		if (!strncmp(ret, key, strlen(key)))
+			return;
+	REQUIRE(!"the line is there");
+}
+
+static void has_only_what_it_needs(void)
+{
+	struct reach_scanner *scanner = start();
+	int pid = reach_scanner_pid(scanner);
+	char line[256];
+
+	read_status(pid, "Seccomp:", line, sizeof(line));
+	CHECK_STR(line, "Seccomp:\t2\n");
+	read_status(pid, "NoNewPrivs:", line, sizeof(line));
+	CHECK_STR(line, "NoNewPrivs:\t1\n");
+	if (!geteuid()) {
+		read_status(pid, "CapEff:", line, sizeof(line));
+		/* CAP_DAC_READ_SEARCH (2), CAP_SYS_PTRACE (19), CAP_CHECKPOINT_RESTORE
+		 * (40) */
+		CHECK_STR(line, "CapEff:\t0000010000080004\n");
+		read_status(pid, "Uid:", line, sizeof(line));
+		CHECK(strncmp(line, "Uid:\t0", 6) != 0);
+	}
+	reach_scanner_destroy(scanner);
+}
+
+int main(void)
+{
+	/* The scanner is not an ancestor of what it stops (Documentation/admin-guide/LSM/
+	 * Yama.rst). */
+	if (geteuid())
+		check_skip("only root can stop any process");
+	RUN(finds_what_is_unreachable);
+	RUN(a_killed_scanner_lets_go);
+	RUN(who_does_not_stop_in_time_goes_on);
+	RUN(has_only_what_it_needs);
+	return check_done();
+}

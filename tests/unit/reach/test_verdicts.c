@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What later reports say of the blocks that a search found. */
+#include "check.h"
+
+#include "reach/verdicts.h"
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct snapshot *, snapshot_destroy);
+
+#define PID 100
+
+/* A snapshot of two processes and three stacks, without blocks. */
+static struct snapshot *make(void)
+{
+	struct snapshot *snap = snapshot_create();
+
+	REQUIRE(snap && snapshot_add_process(snap, PID) &&
+		snapshot_add_process(snap, PID + 1));
+	for (int i = 0; i < 3; i++)
+		REQUIRE(vec_push(&snap->stacks, (struct snapshot_stack){0}));
+	return snap;
+}
+
+static void add_block(struct snapshot *snap, uint64_t address, uint32_t stack,
+		      uint64_t time_ns)
+{
+	REQUIRE(vec_push(&snap->blocks[BLOCK_HEAP],
+			 (struct snapshot_block){.address = address,
+						 .size_bytes = address,
+						 .time_ns = time_ns,
+						 .stack = stack}));
+}
+
+static void add(struct reach_verdicts *verdicts, uint64_t address, uint32_t stack,
+		uint32_t for_stack, enum reach_verdict verdict)
+{
+	REQUIRE(reach_verdicts_add(verdicts, &(struct reach_block){.address = address,
+								   .size_bytes = address,
+								   .time_ns = 1,
+								   .pid = PID,
+								   .stack = stack,
+								   .for_stack = for_stack,
+								   .verdict = verdict}));
+}
+
+static void sums_are_of_the_right_stacks(void)
+{
+	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
+	_cleanup_(snapshot_destroyp) struct snapshot *snap = make();
+	const struct snapshot_unreachable *u;
+
+	add(&verdicts, 300, 1, 0, REACH_HELD);
+	add(&verdicts, 100, 0, 0, REACH_LOST);
+	add(&verdicts, 200, 0, 0, REACH_LOST);
+	add(&verdicts, 400, 2, 2, REACH_POSSIBLY_LOST);
+	add(&verdicts, 500, SNAPSHOT_NO_STACK, SNAPSHOT_NO_STACK, REACH_UNVERIFIED);
+	reach_verdicts_sort(&verdicts);
+	add_block(snap, 400, 2, 1);
+	add_block(snap, 300, 1, 1);
+	add_block(snap, 200, 0, 1);
+	add_block(snap, 100, 0, 1);
+	add_block(snap, 500, SNAPSHOT_NO_STACK, 1);
+	add_block(snap, 600, 0, 1);
+	REQUIRE(reach_verdicts_apply(&verdicts, snap));
+	u = snap->unreachable.data;
+	REQUIRE(snap->unreachable.len == 3);
+	CHECK_INT(u[0].lost.bytes, 300);
+	CHECK_INT(u[0].lost.count, 2);
+	CHECK_INT(u[0].held.bytes, 300);
+	CHECK_INT(u[1].held.count, 0);
+	CHECK_INT(u[2].possible.bytes, 400);
+	CHECK_INT(snap->search.total.unverified.bytes, 500);
+	CHECK_INT(snap->search.total.lost.count, 2);
+	CHECK_INT(snap->search.total.lost_but_freed.count, 0);
+}
+
+/* Freed, or freed and another block at its address. */
+static void freed_blocks_are_counted_once(void)
+{
+	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
+	_cleanup_(snapshot_destroyp) struct snapshot *snap = make(), *later = make();
+
+	add(&verdicts, 100, 0, 0, REACH_LOST);
+	add(&verdicts, 200, 1, 0, REACH_HELD);
+	add(&verdicts, 300, 2, 2, REACH_POSSIBLY_LOST);
+	reach_verdicts_sort(&verdicts);
+	add_block(snap, 100, 0, 77);
+	REQUIRE(reach_verdicts_apply(&verdicts, snap));
+	CHECK_INT(snap->unreachable.data[0].lost_but_freed.bytes, 100);
+	CHECK_INT(snap->unreachable.data[1].lost_but_freed.bytes, 200);
+	CHECK_INT(snap->unreachable.data[2].lost_but_freed.count, 0);
+	CHECK_INT(snap->search.total.lost_but_freed.count, 2);
+	CHECK_INT(snap->search.total.lost.count, 0);
+	REQUIRE(reach_verdicts_apply(&verdicts, later));
+	CHECK_INT(later->search.total.lost_but_freed.count, 2);
+}
+
+/* What a process held is gone with it, which is no mistake; and a snapshot that is not of
+ * one moment proves nothing. */
+static void ended_processes_and_unsettled_snapshots(void)
+{
+	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
+	_cleanup_(snapshot_destroyp) struct snapshot *unsettled = make(), *ended = make();
+
+	add(&verdicts, 100, 0, 0, REACH_LOST);
+	unsettled->inconsistent = true;
+	REQUIRE(reach_verdicts_apply(&verdicts, unsettled));
+	CHECK_INT(unsettled->search.total.lost.count, 1);
+	CHECK_INT(unsettled->search.total.lost_but_freed.count, 0);
+	ended->processes.data[0].exited = true;
+	REQUIRE(reach_verdicts_apply(&verdicts, ended));
+	CHECK_INT(ended->search.total.lost.count, 0);
+	CHECK_INT(ended->search.total.lost_but_freed.count, 0);
+}
+
+static void a_new_search_replaces_verdicts(void)
+{
+	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
+
+	add(&verdicts, 100, 0, 0, REACH_LOST);
+	add(&verdicts, 200, 0, 0, REACH_POSSIBLY_LOST);
+	reach_verdicts_sort(&verdicts);
+	CHECK(reach_verdicts_know_lost(&verdicts, 2, PID, 100));
+	CHECK(!reach_verdicts_know_lost(&verdicts, 2, PID, 200));
+	CHECK(!reach_verdicts_know_lost(&verdicts, 2, PID + 1, 100));
+	reach_verdicts_clear(&verdicts, PID + 1, false);
+	CHECK_INT(verdicts.list.len, 2);
+	reach_verdicts_clear(&verdicts, PID, true);
+	CHECK_INT(verdicts.list.len, 1);
+	reach_verdicts_clear(&verdicts, PID, false);
+	CHECK_INT(verdicts.list.len, 0);
+}
+
+int main(void)
+{
+	RUN(sums_are_of_the_right_stacks);
+	RUN(freed_blocks_are_counted_once);
+	RUN(ended_processes_and_unsettled_snapshots);
+	RUN(a_new_search_replaces_verdicts);
+	return check_done();
+}
