@@ -138,13 +138,10 @@ static const unsigned terminal_questions[] = {TCGETS, TIOCGWINSZ};
 /* What ncurses does with terminals. */
 static const unsigned terminal_settings[] = {TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGPGRP};
 
-/* Besides, what a screen needs: signals, threads, and asking whose the terminal is.
- * (glibc asks for limits and processors when it starts a thread.) */
+/* Besides, what a screen needs. */
 static const int drawing[] = {
-	SCMP_SYS(set_robust_list), SCMP_SYS(rseq),     SCMP_SYS(sched_getaffinity),
-	SCMP_SYS(prlimit64),       SCMP_SYS(eventfd2), SCMP_SYS(getpgrp),
-	SCMP_SYS(select),          SCMP_SYS(pselect6), SCMP_SYS(getppid),
-	SCMP_SYS(prctl),
+	SCMP_SYS(set_robust_list), SCMP_SYS(rseq),   SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(eventfd2),        SCMP_SYS(select), SCMP_SYS(pselect6),
 };
 
 static const int fcntl_commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};

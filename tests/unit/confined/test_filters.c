@@ -355,6 +355,19 @@ static void while_it_reads_snapshots(void)
 						 WRITING | NAMES | WAITING));
 }
 
+static void while_it_draws(void)
+{
+	const unsigned always = SYSTEM | NETWORK | FAMILIES | NEWER | MOUNTS | CODE;
+
+	if (IS_SANITIZED)
+		check_filter("screen", filter_load_screen, always);
+	else
+		check_filter("screen", filter_load_screen,
+			     (GROUP_END - 1) &
+				     ~(unsigned)(DESCRIPTORS | MEMORY | READING |
+						 WRITING | NAMES | WAITING | THREADS));
+}
+
 static void of_clients(void)
 {
 	check_filter("client", filter_load_client,
@@ -483,6 +496,7 @@ int main(void)
 	RUN(without_a_filter);
 	RUN(while_it_traces);
 	RUN(while_it_reads_snapshots);
+	RUN(while_it_draws);
 	RUN(of_clients);
 	RUN(of_readers);
 	RUN(of_the_opener);
