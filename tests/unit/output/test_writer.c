@@ -136,6 +136,44 @@ static void force(struct temp_dir *dir)
 	writer_stop(writer);
 }
 
+/* The screen of --live writes a file at each key, and overwrites none. */
+static void live(struct temp_dir *dir)
+{
+	struct options options = {.live = true};
+	struct file_identity own = {0};
+	char pattern[128];
+	struct writer *writer;
+
+	snprintf(pattern, sizeof(pattern), "%s/%%p-%%n", dir->path);
+	options.files[OUTPUT_JSON] = pattern;
+	writer = start(&options);
+	for (uint64_t number = 1; number < 4; number++) {
+		const struct file_name_values next = {.pid = 12, .number = number};
+		_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+
+		REQUIRE(!writer_open(writer, OUTPUT_JSON, &next, "file", &file));
+		fputs("text", file.stream);
+		if (number == 3)
+			check_refused(new_file_publish(&file, false, &own), "exists");
+		else
+			REQUIRE(!new_file_publish(&file, false, &own));
+	}
+	writer_stop(writer);
+}
+
+static void several_files_for_the_screen(void)
+{
+	struct temp_dir dir = temp_dir_create();
+	char text[16];
+
+	temp_dir_write(&dir, "12-3", "old");
+	apart(live, &dir);
+	CHECK_INT(temp_dir_count(&dir, false), 3);
+	CHECK_STR(temp_dir_read(&dir, "12-2", text, sizeof(text)), "text");
+	CHECK_STR(temp_dir_read(&dir, "12-3", text, sizeof(text)), "old");
+	temp_dir_destroy(&dir);
+}
+
 static void one_file_for_each_output(void)
 {
 	struct temp_dir dir = temp_dir_create();
@@ -202,6 +240,7 @@ int main(void)
 		check_skip("not root");
 	RUN(after_root_is_given_up);
 	RUN(one_file_for_each_output);
+	RUN(several_files_for_the_screen);
 	RUN(unfinished_files_go);
 	return check_done();
 }
