@@ -472,8 +472,11 @@ static struct error *check_live(const struct options_given *given)
 		given->values[OPTION_INTERVAL] ? options->interval_ns : LIVE_INTERVAL_NS;
 	if (!options->live)
 		return NULL;
-	if (options->action == ACTION_TRACE)
-		return option_error("--live needs --replay FILE");
+	if (options->command)
+		return option_error(
+			"--live does not work with a command after '--', which "
+			"would write to the same terminal: start it elsewhere "
+			"and use -p PID");
 	return options->dry_run
 		       ? option_error_clash(OPTION_DRY_RUN, OPTION_LIVE, "shows a screen")
 		       : NULL;

@@ -15,8 +15,9 @@ OPTION(INTERVAL,
 OPTION(LIVE,
 	"live", 'l', .offline = OFFLINE_REPLAY,
 	.kind = KIND_FLAG, FIELD(live),
-	.help = "with --replay: look around in the snapshot on a screen, with keys and the "
-		"mouse (? is its help); q ends it with the report")
+	.help = "show a screen with keys and the mouse instead of reports that scroll by "
+		"(? is its help), updated every second or --interval; q ends it with the "
+		"final report")
 
 OPTION(COUNT,
 	"count", 'n', .argument = "N",

@@ -106,14 +106,19 @@ struct error *waiter_init(struct waiter *waiter)
 	return stop_watch_create(&set, &waiter->stops);
 }
 
-static struct error *timer(uint64_t first_ns, uint64_t every_ns, int *ret)
+static struct itimerspec times(uint64_t first_ns, uint64_t every_ns)
 {
-	struct itimerspec spec = {
+	return (struct itimerspec){
 		.it_value = {(time_t)(first_ns / 1000000000),
 			     (long)(first_ns % 1000000000)},
 		.it_interval = {(time_t)(every_ns / 1000000000),
 				(long)(every_ns % 1000000000)},
 	};
+}
+
+static struct error *timer(uint64_t first_ns, uint64_t every_ns, int *ret)
+{
+	const struct itimerspec spec = times(first_ns, every_ns);
 
 	*ret = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (*ret < 0 || timerfd_settime(*ret, 0, &spec, NULL))
@@ -130,6 +135,13 @@ struct error *waiter_start(struct waiter *waiter, int wake_fd, uint64_t interval
 	if (!err && duration_ns)
 		err = timer(duration_ns, 0, &waiter->duration_fd);
 	return err;
+}
+
+void waiter_set_interval(struct waiter *waiter, uint64_t interval_ns)
+{
+	const struct itimerspec spec = times(interval_ns, interval_ns);
+
+	(void)timerfd_settime(waiter->interval_fd, 0, &spec, NULL);
 }
 
 void waiter_deinit(struct waiter *waiter)
@@ -156,6 +168,7 @@ bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
 		{.fd = waiter->interval_fd, .events = POLLIN},
 		{.fd = waiter->wake_fd, .events = POLLIN},
 		{.fd = waiter->ask_fd, .events = POLLIN},
+		{.fd = waiter->screen_fd, .events = POLLIN},
 	};
 	uint64_t expirations;
 

@@ -19,7 +19,8 @@ struct waiter {
 						    time */
 	int wake_fd;                             /* borrowed; waiter_next() returns when
 						    it is readable */
-	struct stop_watch *stops;                /* NULL: none */
+	int screen_fd; /* borrowed; likewise; -1: none. May be set at any time */
+	struct stop_watch *stops; /* NULL: none */
 	/* The signal that ended the run, if it was sent to memtrace alone and not to the
 	 * whole foreground process group of the terminal; else 0. */
 	int stop_signal;
@@ -30,7 +31,7 @@ struct waiter {
 	(struct waiter)                                                                  \
 	{                                                                                \
 		.signal_fd = -1, .interval_fd = -1, .duration_fd = -1, .wake_fd = -1,    \
-		.ask_fd = -1                                                             \
+		.ask_fd = -1, .screen_fd = -1                                            \
 	}
 
 /*
@@ -45,6 +46,9 @@ struct error *waiter_init(struct waiter *waiter) __attribute__((warn_unused_resu
  * limit). waiter_next() returns when `wake_fd` is readable. */
 struct error *waiter_start(struct waiter *waiter, int wake_fd, uint64_t interval_ns,
 			   uint64_t duration_ns) __attribute__((warn_unused_result));
+
+/* Change the time between reports; the next one is due when it has passed. */
+void waiter_set_interval(struct waiter *waiter, uint64_t interval_ns);
 
 /* Forward a second signal to this child, which must not have been waited for yet. */
 void waiter_pass_to(struct waiter *waiter, pid_t child);

@@ -245,14 +245,19 @@ static void append_state(struct strbuf *text, const struct ui *ui)
 static void append_verdict(struct strbuf *text, const struct ui *ui,
 			   const struct moment *moment)
 {
+	struct verdict verdict = moment->judgement.verdict;
 	struct report report = moment->held;
 	struct brief_page page;
+
+	/* The user may have changed the interval. */
+	if (ui->is_live && verdict.kind == VERDICT_EARLY)
+		verdict.wait_ns = report_times(verdict.reports, ui->interval_ns);
 
 	report.options.color = false;
 	report.options.utf8 = ui->utf8;
 	report.options.columns = ui->columns;
 	brief_page_init(&page, &report);
-	brief_put_verdict(&page, &moment->judgement.verdict);
+	brief_put_verdict(&page, &verdict);
 	strbuf_append_bytes(text, strbuf_text(&page.text),
 			    strcspn(strbuf_text(&page.text), "\n"));
 	text->failed |= page.text.failed;

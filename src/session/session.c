@@ -20,6 +20,8 @@
 
 static void session_deinit(struct session *s)
 {
+	/* Before all messages that follow. */
+	session_screen_stop(s);
 	/* First, because this removes the probes from the targets. */
 	tracer_destroy(s->tracer);
 	tracer_destroy(s->kernel_tracer);
@@ -74,6 +76,10 @@ static struct error *report_until_end(struct session *s)
 		err = tracees_look(&s->tracees);
 		if (err)
 			return err;
+		if (session_screen_look(s)) {
+			cause = REPORT_STOPPED;
+			due = true;
+		}
 		if (tracees_are_gone(&s->tracees)) {
 			cause = REPORT_EXITED;
 			due = true;
@@ -123,8 +129,10 @@ static struct error *trace(struct session *s)
 	if (o->duration_ns)
 		s->end =
 			(struct on_time){clock_now_ns() + o->duration_ns, cpu_queue_ns()};
-	err = waiter_start(&s->waiter, s->tracees.epoll_fd, o->interval_ns,
+	err = waiter_start(&s->waiter, s->tracees.epoll_fd, s->interval_ns,
 			   o->duration_ns);
+	if (s->screen)
+		s->waiter.screen_fd = screen_fd(s->screen);
 	if (o->command)
 		waiter_pass_to(&s->waiter, s->spawn.pid);
 	tracees_read_events(&s->tracees);
@@ -223,6 +231,8 @@ static struct error *open_outputs(struct session *s)
 	s->prints_final_only = options->final_only_on_terminal && to_terminal;
 	s->progress.waiter = &s->waiter;
 	s->setup.options.progress = (struct report_progress){progress_show, &s->progress};
+	if (!err)
+		err = session_screen_start(s, to_terminal);
 	if (!err)
 		err = output_open(options->dry_run ? NULL : options->output,
 				  options->force, NULL, &s->output);

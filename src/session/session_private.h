@@ -21,6 +21,7 @@
 #include "plan/event.h"
 #include "plan/plan.h"
 #include "render/renderer.h"
+#include "screen/screen.h"
 #include "serve/serve.h"
 #include "report/report.h"
 #include "snapshot/timeline.h"
@@ -68,7 +69,10 @@ struct session {
 	struct outputs outputs;
 	struct serve *serve;         /* of --listen; else NULL */
 	struct reach_search *search; /* with --unreachable, else NULL */
-	uint64_t intervals;          /* number of report intervals that have passed */
+	struct screen *screen;       /* of --live; NULL: the reports are printed */
+	FILE *said_before;    /* progress.out before the screen came; NULL: unset */
+	uint64_t interval_ns; /* between reports */
+	uint64_t intervals;   /* number of report intervals that have passed */
 };
 
 /* --- session_start.c ---------------------------------------------------------------- */
@@ -95,6 +99,25 @@ struct error *session_report(struct session *s, enum report_cause cause)
 /* If a client of --listen waits for a snapshot, take one and answer. It changes no
  * report: neither growth nor trends count from it. */
 void session_observe(struct session *s);
+
+/* --- session_screen.c --------------------------------------------------------------- */
+
+/* With --live, start the screen, or say why there is none. `to_terminal`: the reports
+ * would go to the terminal. Sets s->interval_ns. */
+struct error *session_screen_start(struct session *s, bool to_terminal)
+	__attribute__((warn_unused_result));
+/* Do what the user wants. True: the run is to end. */
+bool session_screen_look(struct session *s);
+/* Does the screen wait for a snapshot? */
+bool session_screen_wants(const struct session *s);
+/* Show the snapshot of a report, which has its names. Only if the screen waits for it. */
+struct error *session_screen_give(struct session *s, const struct snapshot *snap)
+	__attribute__((warn_unused_result));
+/* The run is over: give the terminal back, if the target has exited only when the user
+ * says so. */
+void session_screen_end(struct session *s, enum report_cause cause);
+/* Give the terminal back now. */
+void session_screen_stop(struct session *s);
 
 /* --- session_say.c: on standard error ------------------------------------------------
  */

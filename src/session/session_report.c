@@ -57,7 +57,7 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
  * because then there is nothing to merge. */
 static bool saves_apart(const struct session *s)
 {
-	return (s->options->files[OUTPUT_SAVE] || s->serve) &&
+	return (s->options->files[OUTPUT_SAVE] || s->serve || s->screen) &&
 	       s->options->group_by != REPORT_GROUP_PROCESS && !session_traces_one(s);
 }
 
@@ -66,11 +66,12 @@ static bool saves_apart(const struct session *s)
 static struct error *make_snapshot(struct session *s, struct snapshot *snap,
 				   struct snapshot_made *ret)
 {
+	bool keeps = s->options->files[OUTPUT_SAVE] || s->screen;
 	struct error *err = NULL;
 
 	if (s->options->group_by == REPORT_GROUP_PROCESS) {
 		err = timeline_add(s->timeline, snap);
-		if (!err && !snapshot_split(snap, s->options->files[OUTPUT_SAVE], ret))
+		if (!err && !snapshot_split(snap, keeps, ret))
 			err = error_no_memory();
 		return err;
 	}
@@ -213,6 +214,7 @@ struct error *session_report(struct session *s, enum report_cause cause)
 	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	bool is_final = report_cause_is_final(cause);
+	bool is_shown = session_screen_wants(s);
 	struct report_options options;
 	struct report shown;
 	struct error *err;
@@ -223,7 +225,12 @@ struct error *session_report(struct session *s, enum report_cause cause)
 	err = look(s, cause, &snap);
 	if (!err)
 		err = build_report(s, snap, &made, &options, cause,
-				   outputs_save_is_due(&s->outputs, is_final), &report);
+				   is_shown || outputs_save_is_due(&s->outputs, is_final),
+				   &report);
+	if (!err && is_shown)
+		err = session_screen_give(s, report->snapshot);
+	if (!err && is_final)
+		session_screen_end(s, cause);
 	if (!err)
 		err = report_view(report, &s->setup.options, &shown);
 	if (err)
