@@ -527,8 +527,8 @@ static struct error *check_listen(const struct options_given *given)
 			       ? option_error("--listen-allow-remote needs --listen "
 					      "ADDRESS:PORT")
 			       : NULL;
-	options->prints_nothing =
-		!given->values[OPTION_OUTPUT] && !given->values[OPTION_FORMAT];
+	options->prints_nothing = !given->values[OPTION_OUTPUT] &&
+				  !given->values[OPTION_FORMAT] && !options->live;
 	/* Scraped profiles and totals shall agree. */
 	if (!given->values[OPTION_OLDER])
 		options->older_ns = 0;

@@ -292,7 +292,7 @@ struct error *screen_give(struct screen *screen, const struct snapshot *snap)
 		closep(&fd);
 		return error_errno(ERROR_IO, errno, "cannot hand a snapshot over");
 	}
-	err = snapshot_write(snap, out);
+	err = snapshot_write_quickly(snap, out);
 	if (err)
 		return err;
 	if (fflush(out) || ferror(out))
