@@ -114,7 +114,7 @@ static void loop_init(struct loop *loop, const struct child_setup *setup, int si
 static int run(struct loop *loop, struct snapshot_file *file)
 {
 	if (file->in)
-		loader_load(loop->loader, file);
+		loader_load(loop->loader, file, true);
 	loop_run(loop);
 	return loop->failed ? CHILD_FAILED : 0;
 }

@@ -18,13 +18,22 @@ static const struct moment_section *section_of(const struct model *model)
 
 /* --- the filter --------------------------------------------------------------------- */
 
+/* Does the short name have the text? Mostly it is a part of the full one, which is looked
+ * at first, because making short names takes longer. */
+static bool name_has(const char *symbol, const char *text, struct strbuf *scratch)
+{
+	if (!strcasestr(symbol, text) && !strstr(symbol, "basic_") &&
+	    !strpbrk(symbol, "{$"))
+		return false;
+	strbuf_clear(scratch);
+	short_name_append(scratch, symbol);
+	return strcasestr(strbuf_text(scratch), text);
+}
+
 static bool frame_has(const struct report_frame *frame, const char *text,
 		      struct strbuf *scratch)
 {
-	strbuf_clear(scratch);
-	if (frame->symbol)
-		short_name_append(scratch, frame->symbol);
-	return strcasestr(strbuf_text(scratch), text) ||
+	return (frame->symbol && name_has(frame->symbol, text, scratch)) ||
 	       (frame->module && strcasestr(path_base_name(frame->module), text)) ||
 	       (frame->file && strcasestr(path_base_name(frame->file), text));
 }
@@ -81,13 +90,13 @@ static bool add_single(struct model *model, uint32_t index)
 		.kind = ITEM_FRAME,
 		.key = path->key,
 		.moment = model->moment,
+		.frame = ITEM_LEAF,
 		.first_member = (uint32_t)model->members.len,
 		.member_count = 1,
 		.is_expandable = path->row->depth > 0,
 	};
 
 	add_path(model, &item, index);
-	item.frame = moment_leaf(path->row);
 	return vec_push(&model->members, index) && vec_push(&model->items, item);
 }
 
@@ -128,12 +137,12 @@ static bool fill_gone(struct model *model)
 			.key = path->key,
 			.moment = model->marked,
 			.row = path->row,
+			.frame = ITEM_LEAF,
 			.is_gone = true,
 		};
 
 		if (!path->row->sum.count || hashmap_get(&now, path->key, NULL))
 			continue;
-		item.frame = moment_leaf(path->row);
 		item.numbers.delta_bytes =
 			report_difference(0, path->row->sum.estimated_bytes);
 		model->gone_bytes += item.numbers.delta_bytes;

@@ -170,9 +170,10 @@ bool loader_is_busy(struct loader *loader)
 	return busy;
 }
 
-void loader_load(struct loader *loader, struct snapshot_file *file)
+void loader_load(struct loader *loader, struct snapshot_file *file, bool with_steps)
 {
 	pthread_mutex_lock(&loader->mutex);
+	loader->how.with_steps = with_steps;
 	loader->file = *file;
 	*file = (struct snapshot_file){.snap = NULL};
 	loader->job = JOB_LOAD;

@@ -29,8 +29,9 @@ void loader_stop(struct loader *loader);
 
 /* Is it at work, or has a result that was not taken? */
 bool loader_is_busy(struct loader *loader);
-/* Begin; only if it is not busy. Takes ownership of `file`. */
-void loader_load(struct loader *loader, struct snapshot_file *file);
+/* Begin; only if it is not busy. Takes ownership of `file`. `with_steps`: the moment will
+ * be shown as a call tree (moment_options.with_steps). */
+void loader_load(struct loader *loader, struct snapshot_file *file, bool with_steps);
 /* Write `moment` to a file of this kind, under the first name that is free. */
 void loader_write(struct loader *loader, const struct moment *moment,
 		  enum output_kind kind);

@@ -46,7 +46,8 @@ static void load(struct loop *loop, int fd, uint64_t size_bytes)
 		return;
 	}
 	setvbuf(file.in, NULL, _IOFBF, STREAM_BYTES);
-	loader_load(loop->loader, &file);
+	/* A call tree was shown, and will be again. */
+	loader_load(loop->loader, &file, loop->moment && loop->moment->has_groups);
 }
 
 static void show(struct loop *loop, struct moment *moment)

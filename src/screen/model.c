@@ -28,20 +28,43 @@ void model_deinit(struct model *model)
 
 /* --- order and tree ----------------------------------------------------------------- */
 
-static int compare(const void *pa, const void *pb, void *sort)
+/* Items are large: their indexes are sorted. */
+struct order {
+	const struct item *items;
+	enum screen_sort sort;
+};
+
+static int compare(const void *pa, const void *pb, void *arg)
 {
-	const struct item *a = pa, *b = pb;
-	int order = numbers_compare(&a->numbers, &b->numbers, *(enum screen_sort *)sort);
+	const struct order *order = arg;
+	const struct item *a = &order->items[*(const uint32_t *)pa];
+	const struct item *b = &order->items[*(const uint32_t *)pb];
+	int result = numbers_compare(&a->numbers, &b->numbers, order->sort);
 
 	/* So that equal lines do not change places. */
-	return order ? order : a->key < b->key ? -1 : a->key > b->key;
+	return result ? result : a->key < b->key ? -1 : a->key > b->key;
 }
 
-static void sort_items(struct model *model, size_t first)
+static bool sort_items(struct model *model)
 {
-	if (model->items.len > first)
-		qsort_r(model->items.data + first, model->items.len - first,
-			sizeof(*model->items.data), compare, &model->sort);
+	size_t count = model->items.len;
+	_cleanup_(freep) uint32_t *indexes = calloc(count + 1, sizeof(*indexes));
+	struct item *sorted = malloc((count + 1) * sizeof(*sorted));
+	struct order order = {model->items.data, model->sort};
+
+	if (!indexes || !sorted) {
+		free(sorted);
+		return false;
+	}
+	for (size_t i = 0; i < count; i++)
+		indexes[i] = (uint32_t)i;
+	qsort_r(indexes, count, sizeof(*indexes), compare, &order);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = model->items.data[indexes[i]];
+	free(model->items.data);
+	model->items.data = sorted;
+	model->items.cap = count + 1;
+	return true;
 }
 
 /* A line that is alone below its parent is expanded with it, unless it was collapsed. */
@@ -58,14 +81,17 @@ static bool is_expanded(const struct model *model, const struct item *item, bool
 static bool unfold(struct model *model)
 {
 	VEC(struct item) pending = {0}, lines = {0};
-	bool ok = vec_reserve(&pending, model->items.len);
+	bool is_any = false, ok;
 
-	for (size_t i = model->items.len; ok && i > 0; i--) {
-		struct item *item = &model->items.data[i - 1];
-
+	vec_foreach (item, &model->items) {
 		item->is_expanded = is_expanded(model, item, false);
-		ok = vec_push(&pending, *item);
+		is_any |= item->is_expanded;
 	}
+	if (!is_any)
+		return true;
+	ok = vec_reserve(&pending, model->items.len);
+	for (size_t i = model->items.len; ok && i > 0; i--)
+		ok = vec_push(&pending, model->items.data[i - 1]);
 	while (ok && pending.len) {
 		struct item item = pending.data[--pending.len];
 
@@ -73,8 +99,7 @@ static bool unfold(struct model *model)
 		if (!ok || !item.is_expanded)
 			continue;
 		model->items.len = 0;
-		ok = items_fill_below(model, &item);
-		sort_items(model, 0);
+		ok = items_fill_below(model, &item) && sort_items(model);
 		for (size_t i = model->items.len; ok && i > 0; i--) {
 			struct item *below = &model->items.data[i - 1];
 
@@ -197,10 +222,7 @@ bool model_update(struct model *model)
 	model->items.len = model->members.len = 0;
 	ok = shown && find_shown(model, shown) && find_deltas(model) &&
 	     items_fill(model, shown);
-	if (ok) {
-		sort_items(model, 0);
-		ok = unfold(model);
-	}
+	ok = ok && sort_items(model) && unfold(model);
 	if (!ok)
 		model->items.len = 0;
 	keep_selected(model, key, had);
@@ -301,15 +323,32 @@ bool model_collapse(struct model *model)
 	return hashmap_put(&model->expanded, item->key, 0) && model_update(model);
 }
 
+/* Can the name have the text? Making it takes longer than to look at the frames. */
+static bool may_match(const struct model *model, const struct item *item,
+		      const bool *matches)
+{
+	if (item->kind != ITEM_FRAME || item->moment != model->moment)
+		return true;
+	for (size_t i = 0; i < item->row->depth; i++)
+		if (matches[item->row->frames[i]->index])
+			return true;
+	return !item->row->depth;
+}
+
 bool model_search(struct model *model, bool backwards)
 {
 	const char *text = strbuf_text(&model->search);
 	_cleanup_(strbuf_deinit) struct strbuf name = {0};
+	_cleanup_(freep) bool *matches = NULL;
 	size_t count = model->items.len;
 
-	for (size_t i = 1; *text && i <= count; i++) {
+	if (!*text || !items_match_frames(model->moment, model->section, text, &matches))
+		return false;
+	for (size_t i = 1; i <= count; i++) {
 		size_t at = (model->selected + (backwards ? count - i : i)) % count;
 
+		if (!may_match(model, &model->items.data[at], matches))
+			continue;
 		strbuf_clear(&name);
 		model_append_name(model, &model->items.data[at], SIZE_MAX / 8, true,
 				  &name);

@@ -37,6 +37,9 @@ enum item_kind {
 	ITEM_PROCESS, /* `process` */
 };
 
+/* The frame that moment_leaf() finds. It is looked for only when the line is shown. */
+#define ITEM_LEAF SIZE_MAX
+
 /* A line of the table. */
 struct item {
 	enum item_kind kind;
@@ -44,8 +47,8 @@ struct item {
 	struct numbers numbers;
 	const struct moment *moment;  /* whose row and group: the present or the marked */
 	const struct report_row *row; /* the call path that holds most; NULL: none */
-	size_t frame;                 /* of ITEM_FRAME: an index of row->frames */
-	uint32_t group;               /* of ITEM_GROUP */
+	size_t frame;   /* of ITEM_FRAME: an index of row->frames, or ITEM_LEAF */
+	uint32_t group; /* of ITEM_GROUP */
 	const struct report_thread *thread;
 	const struct report_process *process;
 	/* Its call paths, in model.members. */

@@ -161,7 +161,8 @@ struct error *moment_create(struct snapshot_file *file,
 			err = error_no_memory();
 	}
 	for (size_t i = 0; !err && i < moment->section_count; i++)
-		if (!add_paths(moment, i))
+		if (!add_paths(moment, i) ||
+		    (options->with_steps && !moment_find_steps(moment, i)))
 			err = error_no_memory();
 	if (err)
 		moment_destroy(moment);

@@ -64,6 +64,7 @@ struct moment_options {
 	bool is_split;   /* --group-by process: call paths of each process on their own */
 	bool with_lines; /* not with --no-lines */
 	struct debug_store *store; /* of --debug-dir; NULL: none */
+	bool with_steps;           /* call moment_find_steps() for each section */
 };
 
 /*

@@ -89,15 +89,21 @@ bool screen_view_has_data(const struct model *model, enum screen_view view)
 
 /* --- names -------------------------------------------------------------------------- */
 
+static size_t frame_of(const struct item *item)
+{
+	return item->frame == ITEM_LEAF ? moment_leaf(item->row) : item->frame;
+}
+
 /* The name, and the line of source if it fits. The module has a column of its own. */
 static void append_frame(struct strbuf *out, const struct item *item, size_t columns,
 			 bool utf8)
 {
 	const struct report_row *row = item->row;
 	const char *end = text_stack_end(row);
+	size_t at = frame_of(item);
 
-	if (item->frame < row->depth) {
-		const struct report_frame *frame = row->frames[item->frame];
+	if (at < row->depth) {
+		const struct report_frame *frame = row->frames[at];
 
 		brief_append_frame(out, frame, frame->module, columns, utf8);
 	} else {
@@ -147,8 +153,10 @@ void model_append_module(const struct item *item, struct strbuf *out)
 {
 	const char *module = NULL;
 
-	if (item->kind == ITEM_FRAME && item->frame < item->row->depth)
-		module = item->row->frames[item->frame]->module;
+	size_t at = item->kind == ITEM_FRAME ? frame_of(item) : 0;
+
+	if (item->kind == ITEM_FRAME && at < item->row->depth)
+		module = item->row->frames[at]->module;
 	if (item->kind == ITEM_GROUP)
 		module = group_module(&item->moment->groups,
 				      &item->moment->groups.list.data[item->group]);

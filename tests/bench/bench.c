@@ -84,6 +84,7 @@ static const struct section sections[] = {
 	{"stacks", true, section_stacks, NULL},
 	{"unwind", false, section_unwind, NULL},
 	{"replay", false, section_replay, NULL},
+	{"screen", false, section_screen, NULL},
 };
 
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
@@ -133,9 +134,13 @@ int main(int argc, char *argv[])
 	bool has_peer = false;
 
 	check_names(argc, argv);
-	/* The replay section reads a file and traces nothing: it needs no root. */
+	/* These sections read files and trace nothing: they need no root. */
 	if (argc == 2 && !strcmp(argv[1], "replay")) {
 		section_replay();
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "screen")) {
+		section_screen();
 		return 0;
 	}
 	if (geteuid() != 0)

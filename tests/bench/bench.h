@@ -31,5 +31,6 @@ void section_growth(void);              /* what --growth costs a program that gr
 void section_stacks(void);              /* what each frame of a stack costs */
 void section_unwind(void);              /* unwind misses, time to the first stack */
 void section_replay(void);              /* a large snapshot in each format */
+void section_screen(void);              /* the screen of --live */
 
 #endif

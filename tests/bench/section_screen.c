@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The screen of --live with many call paths: what an update costs, and how long a key
+ * takes, also while the next snapshot is read. */
+#include "bench.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "large_snapshot.h"
+#include "screen/compose.h"
+#include "screen/loader.h"
+#include "snapshot/file.h"
+
+#define STACKS 10000
+#define BLOCKS 100000
+#define RUNS   5
+#define ARROWS 200
+
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void need_no(struct error *err)
+{
+	if (err)
+		die("%s", err->message);
+}
+
+/* A file without a name that has the snapshot, as a running session hands it over. */
+static int hand_over(const struct snapshot *snap, uint64_t *size_bytes)
+{
+	FILE *out = tmpfile();
+	int fd;
+
+	if (!out)
+		die("cannot make a temporary file");
+	need_no(snapshot_write_quickly(snap, out));
+	fflush(out);
+	*size_bytes = (uint64_t)ftello(out);
+	fd = dup(fileno(out));
+	fclose(out);
+	return fd;
+}
+
+static struct snapshot_file open_again(int fd, uint64_t size_bytes)
+{
+	char path[64];
+	struct snapshot_file file = {
+		.option = "--live", .path = "snapshot", .size_bytes = size_bytes};
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	file.in = fopen(path, "re");
+	if (!file.in)
+		die("cannot open the snapshot");
+	return file;
+}
+
+/* Press these keys; returns the longest time that one takes until the screen is made,
+ * ms. */
+static double press(struct ui *ui, struct canvas *canvas, const char *keys)
+{
+	double longest = 0;
+
+	for (; *keys; keys++) {
+		uint64_t begun_ns = now_ns();
+		double ms;
+
+		(void)ui_key(ui, *keys);
+		compose(ui, canvas);
+		ms = (double)(now_ns() - begun_ns) / 1e6;
+		longest = ms > longest ? ms : longest;
+	}
+	return longest;
+}
+
+static double press_many(struct ui *ui, struct canvas *canvas)
+{
+	double longest = 0;
+
+	for (size_t i = 0; i < ARROWS; i++) {
+		double ms = press(ui, canvas, i % 8 == 7 ? "k" : "j");
+
+		longest = ms > longest ? ms : longest;
+	}
+	return longest;
+}
+
+static const struct report_options options = {.older_ns = 0};
+static const struct moment_options how = {.report = &options, .with_lines = true};
+
+static struct moment *measure_updates(struct ui *ui, struct canvas *canvas, int fd,
+				      uint64_t size_bytes, double *ret_ms)
+{
+	double ms[RUNS];
+	struct moment *moment = NULL;
+
+	for (size_t i = 0; i < RUNS; i++) {
+		struct snapshot_file file = open_again(fd, size_bytes);
+		struct moment *next;
+		double begun_ms = cpu_ms();
+
+		need_no(moment_create(&file, &how, &next));
+		if (!ui_set_moment(ui, next))
+			die("out of memory");
+		compose(ui, canvas);
+		moment_destroy(moment);
+		ms[i] = cpu_ms() - begun_ms;
+		moment = next;
+	}
+	*ret_ms = median(ms, RUNS);
+	return moment;
+}
+
+/* Keys while the other thread reads snapshots all the time. */
+static double press_meanwhile(struct ui *ui, struct canvas *canvas, int fd,
+			      uint64_t size_bytes)
+{
+	struct options none = {.live = true};
+	struct loader *loader;
+	double longest = 0;
+
+	need_no(loader_start(&how, &none, NULL, &loader));
+	for (size_t i = 0; i < RUNS; i++) {
+		struct snapshot_file file = open_again(fd, size_bytes);
+		struct loader_result result;
+
+		loader_load(loader, &file, false);
+		while (!loader_take(loader, &result)) {
+			double ms = press(ui, canvas, "j");
+
+			longest = ms > longest ? ms : longest;
+			sleep_ms(1);
+		}
+		need_no(result.err);
+		moment_destroy(result.moment);
+	}
+	loader_stop(loader);
+	return longest;
+}
+
+void section_screen(void)
+{
+	static const struct {
+		const char *name, *keys;
+	} keys[] = {
+		{"view of causes", "v1"},   {"view of stacks", "v2"},
+		{"call tree", "v3"},        {"expand a line", "e"},
+		{"functions", "v4"},        {"order by blocks", "v2s3"},
+		{"filter", "fprocess_1\r"}, {"no filter", "f\025\r"},
+		{"search", "/no such\r"},
+	};
+	struct snapshot *snap = large_snapshot(STACKS, BLOCKS);
+	double begun_ms = cpu_ms(), write_ms, update_ms;
+	struct canvas canvas = {.columns = 0};
+	struct moment *moment;
+	uint64_t size_bytes;
+	struct ui ui;
+	int fd = hand_over(snap, &size_bytes);
+
+	write_ms = cpu_ms() - begun_ms;
+	snapshot_destroy(snap);
+	ui_init(&ui);
+	ui.utf8 = true;
+	ui_resize(&ui, 120, 40);
+	moment = measure_updates(&ui, &canvas, fd, size_bytes, &update_ms);
+	printf("\n--live, %d call paths, %d blocks, %.1f MB to hand over\n", STACKS,
+	       BLOCKS, (double)size_bytes / 1e6);
+	printf("%-44s %8.1f ms cpu\n", "the run writes the snapshot", write_ms);
+	printf("%-44s %8.1f ms cpu\n", "the screen reads, reports and shows it",
+	       update_ms);
+	printf("%-44s %8.1f %%\n", "both once a second, of a processor",
+	       (write_ms + update_ms) / 10);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		printf("%-44s %8.1f ms\n", keys[i].name,
+		       press(&ui, &canvas, keys[i].keys));
+	printf("%-44s %8.1f ms\n", "arrows, the longest", press_many(&ui, &canvas));
+	printf("%-44s %8.1f ms\n", "arrows while a snapshot is read, the longest",
+	       press_meanwhile(&ui, &canvas, fd, size_bytes));
+	ui_deinit(&ui);
+	moment_destroy(moment);
+	canvas_deinit(&canvas);
+	close(fd);
+}
