@@ -20,14 +20,17 @@
 #include "screen/child.h"
 #include "screen/layout.h"
 #include "screen/pipe.h"
+#include "screen/ui.h"
 #include "snapshot/file.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/fd_message.h"
 
-#define START_MS 10000 /* until the process has looked at the terminal */
-#define END_MS   3000  /* until it has restored the terminal */
-#define POLL_MS  10
+#define START_MS         10000 /* until the process has looked at the terminal */
+#define END_MS           3000  /* until it has restored the terminal */
+#define POLL_MS          10
+
+#define MESSAGES_AT_ONCE 16
 
 struct screen {
 	pid_t pid; /* 0: it has been waited for */
@@ -260,14 +263,18 @@ static enum screen_answer answer_end(struct screen *screen)
 enum screen_answer screen_answer(struct screen *screen, uint64_t *ret)
 {
 	struct pipe_message message;
-	bool is_end;
+	bool is_end = false;
 
-	while (receive(screen, &message, &is_end)) {
+	/* A process that sends without end does not keep us. */
+	for (int i = 0; i < MESSAGES_AT_ONCE && receive(screen, &message, &is_end); i++) {
 		switch (message.kind) {
 		case PIPE_NEXT:
 			screen->is_ready = true;
 			break;
 		case PIPE_INTERVAL:
+			if (message.value < UI_INTERVAL_MIN_NS ||
+			    message.value > UI_INTERVAL_MAX_NS)
+				break;
 			*ret = message.value;
 			return SCREEN_INTERVAL;
 		case PIPE_SUSPEND:

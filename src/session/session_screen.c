@@ -36,25 +36,22 @@ bool session_screen_look(struct session *s)
 {
 	uint64_t interval_ns;
 
-	for (;;) {
-		enum screen_answer answer =
-			s->screen ? screen_answer(s->screen, &interval_ns)
-				  : SCREEN_NOTHING;
-
-		switch (answer) {
-		case SCREEN_NOTHING:
-			return false;
-		case SCREEN_QUIT:
-			return true;
-		case SCREEN_INTERVAL:
-			s->interval_ns = s->setup.options.interval_ns = interval_ns;
-			waiter_set_interval(&s->waiter, interval_ns);
-			break;
-		case SCREEN_FAILED:
-			lose_screen(s);
-			return false;
-		}
+	if (!s->screen)
+		return false;
+	switch (screen_answer(s->screen, &interval_ns)) {
+	case SCREEN_NOTHING:
+		break;
+	case SCREEN_QUIT:
+		return true;
+	case SCREEN_INTERVAL:
+		s->interval_ns = s->setup.options.interval_ns = interval_ns;
+		waiter_set_interval(&s->waiter, interval_ns);
+		break;
+	case SCREEN_FAILED:
+		lose_screen(s);
+		break;
 	}
+	return false;
 }
 
 bool session_screen_wants(const struct session *s)
