@@ -26,6 +26,7 @@ static enum column_id sorted_column(enum screen_sort sort)
 		[SCREEN_SORT_ALLOCATED] = COLUMN_ALLOCATED,
 		[SCREEN_SORT_PEAK] = COLUMN_AT_PEAK,
 		[SCREEN_SORT_SINCE_MARK] = COLUMN_SINCE_MARK,
+		[SCREEN_SORT_LOST] = COLUMN_LOST,
 	};
 
 	return columns[sort];
@@ -109,6 +110,12 @@ static struct units_text number_text(const struct report *report, const struct i
 		if (report->data & REPORT_DATA_AT_PEAK)
 			return units_format_bytes(n->at_peak_bytes);
 		break;
+	case COLUMN_LOST:
+		return units_format_bytes(n->lost_bytes);
+	case COLUMN_HELD:
+		return units_format_bytes(n->held_bytes);
+	case COLUMN_POSSIBLE:
+		return units_format_bytes(n->possible_bytes);
 	case COLUMN_PEAK:
 		return units_format_bytes(n->peak_bytes);
 	default:

@@ -100,12 +100,23 @@ static bool add_single(struct model *model, uint32_t index)
 	return vec_push(&model->members, index) && vec_push(&model->items, item);
 }
 
+static bool has_unreachable(const struct report_row *row)
+{
+	const struct snapshot_unreachable *u = row->unreachable;
+
+	return u && (u->lost.count || u->held.count || u->possible.count);
+}
+
 static bool fill_paths(struct model *model, const bool *shown, bool with_past)
 {
 	const struct moment_section *section = section_of(model);
+	bool unreachable_only = model->view == SCREEN_VIEW_UNREACHABLE;
 
 	for (uint32_t i = 0; i < section->paths.len; i++) {
 		bool is_held = section->paths.data[i].row->sum.count;
+
+		if (unreachable_only && !has_unreachable(section->paths.data[i].row))
+			continue;
 
 		if (shown[i] && (is_held || with_past) && !add_single(model, i))
 			return false;
@@ -379,6 +390,7 @@ bool items_fill(struct model *model, const bool *shown)
 		break;
 	case SCREEN_VIEW_STACKS:
 	case SCREEN_VIEW_GROWTH:
+	case SCREEN_VIEW_UNREACHABLE:
 		ok = fill_paths(model, shown, false);
 		break;
 	case SCREEN_VIEW_TRAFFIC:

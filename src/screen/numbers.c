@@ -21,6 +21,14 @@ void numbers_add_row(struct numbers *numbers, const struct report_row *row)
 	numbers->allocated_rate += row->rates.allocated_bytes;
 	numbers->at_peak_bytes = saturate_add(numbers->at_peak_bytes, row->at_peak_bytes);
 	numbers->peak_bytes = saturate_add(numbers->peak_bytes, row->peak_bytes);
+	if (!row->unreachable)
+		return;
+	numbers->lost_bytes =
+		saturate_add(numbers->lost_bytes, row->unreachable->lost.bytes);
+	numbers->held_bytes =
+		saturate_add(numbers->held_bytes, row->unreachable->held.bytes);
+	numbers->possible_bytes =
+		saturate_add(numbers->possible_bytes, row->unreachable->possible.bytes);
 }
 
 static uint64_t leaks_key(const struct numbers *n)
@@ -64,6 +72,11 @@ static uint64_t peak_key(const struct numbers *n)
 	return n->at_peak_bytes ? n->at_peak_bytes : n->peak_bytes;
 }
 
+static uint64_t lost_key(const struct numbers *n)
+{
+	return saturate_add(n->lost_bytes, n->held_bytes);
+}
+
 static uint64_t delta_key(const struct numbers *n)
 {
 	return (uint64_t)n->delta_bytes ^ SIGN;
@@ -83,6 +96,7 @@ static const struct {
 	[SCREEN_SORT_ALLOCATED] = {"allocated", REPORT_DATA_TRAFFIC, allocated_key},
 	[SCREEN_SORT_PEAK] = {"peak", REPORT_DATA_TRAFFIC, peak_key},
 	[SCREEN_SORT_SINCE_MARK] = {"since the mark", 0, delta_key},
+	[SCREEN_SORT_LOST] = {"lost", REPORT_DATA_UNREACHABLE, lost_key},
 };
 
 const char *screen_sort_name(enum screen_sort sort)

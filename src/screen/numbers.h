@@ -18,7 +18,9 @@ struct numbers {
 	double allocated_rate;                 /* bytes per second, since the previous
 						  report */
 	uint64_t at_peak_bytes;                /* live when the heap was largest */
-	uint64_t peak_bytes;      /* most at once; of several call paths the sum */
+	uint64_t peak_bytes; /* most at once; of several call paths the sum */
+	/* Of a search for unreachable blocks, as traced (struct snapshot_unreachable). */
+	uint64_t lost_bytes, held_bytes, possible_bytes;
 	int64_t delta_bytes;      /* since the mark */
 	double slope_bytes_per_s; /* of a leak suspect; 0: it is none */
 };
@@ -37,6 +39,7 @@ enum screen_sort {
 	SCREEN_SORT_ALLOCATED,
 	SCREEN_SORT_PEAK,
 	SCREEN_SORT_SINCE_MARK,
+	SCREEN_SORT_LOST,
 	SCREEN_SORTS,
 };
 

@@ -95,7 +95,9 @@ const char *ui_choice_name(const struct ui *ui, size_t index)
 
 int ui_choice_key(const struct ui *ui, size_t index)
 {
-	return ui->mode == UI_CHOOSE_WRITE ? file_keys[index] : (int)('1' + index);
+	if (ui->mode == UI_CHOOSE_WRITE)
+		return file_keys[index];
+	return index < 9 ? (int)('1' + index) : '0';
 }
 
 bool ui_choice_is_possible(const struct ui *ui, size_t index)
@@ -121,6 +123,8 @@ static enum ui_result choose(struct ui *ui, size_t index)
 	if (!ui_choice_is_possible(ui, index)) {
 		say(ui, mode == UI_CHOOSE_SORT && index == SCREEN_SORT_SINCE_MARK
 				? "set a mark first: m"
+			: mode == UI_CHOOSE_VIEW && index == SCREEN_VIEW_UNREACHABLE
+				? "this run does not search: it needs --unreachable"
 				: "this run does not measure that: it needs --traffic");
 		ui->mode = UI_TABLE;
 		return UI_NOTHING;
@@ -456,6 +460,9 @@ static void sort_by(struct ui *ui, enum column_id column)
 		[COLUMN_RATE] = SCREEN_SORT_ALLOCATED,
 		[COLUMN_AT_PEAK] = SCREEN_SORT_PEAK,
 		[COLUMN_PEAK] = SCREEN_SORT_PEAK,
+		[COLUMN_LOST] = SCREEN_SORT_LOST,
+		[COLUMN_HELD] = SCREEN_SORT_LOST,
+		[COLUMN_POSSIBLE] = SCREEN_SORT_LOST,
 	};
 
 	ui->mode = UI_CHOOSE_SORT;

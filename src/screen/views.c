@@ -32,6 +32,11 @@ static uint64_t peak_part(const struct numbers *numbers)
 	return numbers->at_peak_bytes ? numbers->at_peak_bytes : numbers->peak_bytes;
 }
 
+static uint64_t lost_part(const struct numbers *numbers)
+{
+	return numbers->lost_bytes + numbers->held_bytes;
+}
+
 static const struct screen_view_ops views_of[SCREEN_VIEWS] = {
 	[SCREEN_VIEW_CAUSES] = {"causes", 0, LIVE, SCREEN_SORT_LEAKS, live_part},
 	[SCREEN_VIEW_STACKS] = {"stacks", 0, LIVE, SCREEN_SORT_BYTES, live_part},
@@ -60,6 +65,12 @@ static const struct screen_view_ops views_of[SCREEN_VIEWS] = {
 					   COLUMN(COLUMN_GROWTH) | COLUMN(COLUMN_SHARE) |
 					   COLUMN(COLUMN_NAME),
 				   SCREEN_SORT_BYTES, live_part},
+	[SCREEN_VIEW_UNREACHABLE] = {"unreachable", REPORT_DATA_UNREACHABLE,
+				     COLUMN(COLUMN_LOST) | COLUMN(COLUMN_HELD) |
+					     COLUMN(COLUMN_POSSIBLE) |
+					     COLUMN(COLUMN_BYTES) | COLUMN(COLUMN_SHARE) |
+					     COLUMN(COLUMN_NAME) | COLUMN(COLUMN_MODULE),
+				     SCREEN_SORT_LOST, lost_part},
 };
 
 const struct screen_view_ops *screen_view_of(enum screen_view view)

@@ -63,6 +63,21 @@ static void add_names(struct snapshot *snap)
 	}
 }
 
+static bool is_searched;
+
+static void add_search(struct snapshot *snap)
+{
+	const struct snapshot_unreachable found[3] = {
+		{.lost = {.bytes = 40, .count = 1}, .held = {.bytes = 60, .count = 1}},
+		{.lost = {.bytes = 0}},
+		{.lost = {.bytes = 20, .count = 1}},
+	};
+
+	snap->search.count = 1;
+	for (size_t i = 0; i < 3; i++)
+		REQUIRE(vec_push(&snap->unreachable, found[i]));
+}
+
 /* With `sizes` bytes in one block of each stack; 0: none. */
 static struct moment *make(const uint64_t sizes[3], const unsigned counts[3])
 {
@@ -86,6 +101,8 @@ static struct moment *make(const uint64_t sizes[3], const unsigned counts[3])
 	for (uint32_t i = 0; i < 3; i++)
 		for (unsigned k = 0; k < counts[i]; k++)
 			add_block(snap, i, sizes[i] / counts[i]);
+	if (is_searched)
+		add_search(snap);
 	REQUIRE(!snapshot_write(snap, out));
 	snapshot_destroy(snap);
 	REQUIRE(!fflush(out));
@@ -157,6 +174,26 @@ static void views(void)
 	CHECK_STR(strbuf_text(&ui.message),
 		  "this run does not measure that: it needs --traffic");
 	end();
+}
+
+/* What a search for unreachable blocks has found. */
+static void unreachable(void)
+{
+	begin();
+	press("v0");
+	CHECK_STR(strbuf_text(&ui.message),
+		  "this run does not search: it needs --unreachable");
+	end();
+	is_searched = true;
+	begin();
+	press("v0");
+	/* By what is lost: 40 and 60 that it holds, then 20. */
+	check_lines("store 100, store 200");
+	CHECK_INT(ui.model.items.data[0].numbers.lost_bytes, 40);
+	CHECK_INT(ui.model.items.data[0].numbers.held_bytes, 60);
+	CHECK_INT(ui.model.items.data[1].numbers.lost_bytes, 20);
+	end();
+	is_searched = false;
 }
 
 static void orders(void)
@@ -326,6 +363,7 @@ static void live_keys(void)
 int main(void)
 {
 	RUN(views);
+	RUN(unreachable);
 	RUN(orders);
 	RUN(expanding);
 	RUN(filtering);
