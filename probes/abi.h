@@ -375,7 +375,7 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
 #define ABI_JOURNAL_ENTRIES        131072 /* in each half */
 #define ABI_JOURNAL_HALF(draining) (((draining)-1) & 1)
 
-/* With the ring buffer that takes the place of the table (probes/live_hash.c): added to
+/* With the ring buffer that takes the place of the table (probes/hashes/live.c): added to
  * journal_used for each entry that found no room. More than the number of entries can
  * be. */
 #define ABI_JOURNAL_LOST       (1ull << 32)

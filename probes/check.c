@@ -4,7 +4,13 @@
  * its check to memtrace, which then attaches on_check() wherever calls end. There the
  * results of the next calls are compared with the results that the sites read before.
  */
-#ifdef CHECKS
+BPF_F_TABLE("array", u32, struct abi_check, checks, ABI_MAX_CHECKS, BPF_F_MMAPABLE);
+BPF_F_TABLE("lru_hash", struct abi_check_call, struct abi_check_claim, check_claims,
+	    ABI_CHECK_CLAIMS, 0);
+BPF_F_TABLE("hash", struct abi_check_site, u64, check_retired, ABI_CHECK_RETIRED,
+	    AS_NEEDED);
+/* Numbers of the checks that memtrace has to look at. */
+BPF_RINGBUF_OUTPUT(check_news, 1);
 
 /* A site of a function was hit: start the function's check if it was not checked yet. */
 ALWAYS_INLINE void check_call(const struct abi_site_at *s)
@@ -91,9 +97,4 @@ int on_check(struct pt_regs *ctx)
 			   reg_word(ctx, ABI_RESULT_PAYLOAD(ABI_RESULT_VALUE0(meaning))));
 	return 0;
 }
-#endif
-#else
-#define check_call(s)                       ((void)0)
-#define check_result(t, s, sp, result)      ((void)0)
-#define check_is_retired(ctx, meaning)      0
 #endif

@@ -5,18 +5,12 @@
  * counts the hit.
  */
 
+BPF_F_TABLE("array", u32, u64, event_counts, MAX_STACKS + 1, BPF_F_MMAPABLE);
+
 #ifdef EVENT_HAS_USER_REGISTERS
 #define EVENT_CONTEXT struct pt_regs
 #else
 #define EVENT_CONTEXT void
-#ifdef OFFSET_TASK_STACK
-/* At the top of the kernel stack (arch/x86/include/asm/processor.h, task_pt_regs()). */
-#define user_registers()                                                                 \
-	(kernel_pointer(current_task(), OFFSET_TASK_STACK) + KERNEL_STACK_BYTES -        \
-	 sizeof(struct pt_regs))
-#else
-#define user_registers() task_pt_regs(get_current_task_btf())
-#endif
 #endif
 
 /* Read the thread's user-space registers. Returns 0 for a thread of the kernel, which has

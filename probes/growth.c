@@ -5,6 +5,8 @@
  * registers.
  */
 
+BPF_F_TABLE("array", u32, u64, heap_ends, PROCESS_SLOTS, BPF_F_MMAPABLE);
+
 /* Numbers from arch/x86/entry/syscalls/syscall_64.tbl. */
 #if defined(__TARGET_ARCH_x86)
 #define CALL_MMAP   9

@@ -131,17 +131,6 @@ ALWAYS_INLINE int free_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 		return find(&t, ctx) ? entered(&t, ctx, meaning) : 1;                    \
 	}
 
-#ifdef HAVE_COOKIE
-ALWAYS_INLINE u64 call_meaning(struct pt_regs *ctx)
-{
-	struct abi_site_at *s = site_at(ctx);
-
-	if (s && s->check)
-		check_call(s);
-	return site_meaning(ctx, s);
-}
-#endif
-
 #ifdef WITH_ON_CALL
 ENTRY(on_call, tracee_find, call_entered, call_meaning(ctx))
 #endif

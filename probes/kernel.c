@@ -6,6 +6,9 @@
  * compile/source.c generates a program for each tracepoint.
  */
 
+BPF_F_TABLE("array", u32, struct abi_kernel_counters, kernel_counters, CPU_SLOTS,
+	    BPF_F_MMAPABLE);
+
 /* A number in the context of a program. */
 #define KERNEL_WORD(ctx, offset, type) (*(type *)((u64)(ctx) + (offset)))
 

@@ -9,38 +9,6 @@
  * instead of a hundred times. Nothing else may distinguish the rounds.
  */
 
-#ifdef HAVE_MAY_GOTO
-
-/* Not every assembler in use knows the instruction: BPF_JMP | BPF_JCOND, the distance to
- * `stop` in instructions after this one (16 bits), and an immediate of 0. */
-#define loop_goes_on()                                                                   \
-	({                                                                               \
-		__label__ stop;                                                          \
-		int goes_on = 1;                                                         \
-                                                                                         \
-		__asm__ __volatile__ goto(                                               \
-			"1: .byte 0xe5, 0; "                                             \
-			".long ((%l[stop] - 1b - 8) / 8) & 0xffff; .short 0"             \
-			:                                                                \
-			:                                                                \
-			:                                                                \
-			: stop);                                                         \
-		if (0) {                                                                 \
-		stop:                                                                    \
-			goes_on = 0;                                                     \
-		}                                                                        \
-		goes_on;                                                                 \
-	})
-
-#define ROUND(at, value) launder((at), (value))
-
-#else
-
-#define loop_goes_on()   1
-#define ROUND(at, value) (value)
-
-#endif
-
 /* Run `i` from `first` to `end` - 1. `at` is for ROUND(): a word without another use in
  * the loop. */
 #define LOOP(i, first, end, at)                                                          \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Events of mmap, munmap and mremap (abi.h). Only with --mappings. */
 
+BPF_RINGBUF_OUTPUT(events, 256 /* 1 MiB */);
+
 ALWAYS_INLINE int is_mapping(u32 effect)
 {
 	return effect >= ABI_EFFECT_MAP && effect <= ABI_EFFECT_REMAP;

@@ -69,6 +69,9 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 	return in_allocator(t->process, caller);
 }
 
+BPF_F_TABLE("array", u32, struct abi_last_free, last_free, ABI_LAST_FREE_SLOTS,
+	    BPF_F_MMAPABLE);
+
 /* The record of the thread's last free. */
 ALWAYS_INLINE struct abi_last_free *last_free_of(u64 caller)
 {
@@ -138,18 +141,6 @@ ALWAYS_INLINE int pending_is_mine(const struct tracee *t, const struct abi_pendi
 {
 	return (READ_ONCE(p->owner) ^ t->caller) >> ABI_CALLER_TID_BITS == 0;
 }
-
-/* On kernels without BPF atomics each thread has a key of the hash instead of a slot. */
-#ifdef NO_ATOMICS
-#define pending_slot(t) ((struct abi_pending *)NULL)
-#else
-ALWAYS_INLINE struct abi_pending *pending_slot(const struct tracee *t)
-{
-	u32 at = ABI_CALLER_AT(t->caller, ABI_PENDING_BITS);
-
-	return pending.lookup(&at);
-}
-#endif
 
 /* This thread's record, or NULL. */
 ALWAYS_INLINE struct abi_pending *pending_find(const struct tracee *t)

@@ -1,30 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Find the process of a probe hit in the table `processes` (abi.h). */
 
-/* Some versions of libbcc do not declare them (BPF_FUNC_get_current_task_btf, Linux 5.11,
- * and BPF_FUNC_task_pt_regs, 5.15). What they return can be read without a helper. */
-static void *(*get_current_task_btf)(void) = HELPER(158);
-static void *(*task_pt_regs)(void *task) = HELPER(175);
-
-/* The running task, and a pointer or a number in a structure of the kernel. */
-#ifdef NO_TASK_BTF
-#define current_task() ((void *)bpf_get_current_task())
-
-ALWAYS_INLINE u64 kernel_number(const void *in, u32 offset)
-{
-	u64 value = 0;
-
-	bpf_probe_read_kernel(&value, sizeof(value), in + offset);
-	return value;
-}
-
-#define kernel_pointer(in, offset) ((void *)kernel_number((in), (offset)))
-#else
-#define current_task()             get_current_task_btf()
-#define kernel_pointer(in, offset) (*(void **)((in) + (offset)))
-#define kernel_number(in, offset)  (*(u64 *)((in) + (offset)))
-#endif
-
 /* A probe hit of a traced process. */
 struct tracee {
 	struct abi_control *ctl;

@@ -42,11 +42,6 @@ ALWAYS_INLINE u64 REG_CONDITION(struct pt_regs *ctx, u64 condition)
 #error "memtrace does not know this architecture's registers yet"
 #endif
 
-#ifdef HAVE_SESSION
-/* Some versions of libbcc do not declare it (BPF_FUNC_get_func_ip, Linux 5.15). */
-static u64 (*get_func_ip)(void *ctx) = HELPER(173);
-#endif
-
 /* Set `value` to the register if `n` is its number. Load the value here: the compiler
  * must not select an address to load from, because a probe's context cannot be indexed.
  * Registers that no site of this run uses are not compiled in. */

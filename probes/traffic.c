@@ -4,7 +4,6 @@
  * event is counted at the call path that allocated its block, by the stack number of the
  * block.
  */
-#ifdef WITH_TRAFFIC
 
 struct thread_record {
 	struct abi_thread head;
@@ -510,17 +509,3 @@ ALWAYS_INLINE void traffic_resized(const struct tracee *t, const struct abi_bloc
 					     bytes - old->size_bytes);
 	}
 }
-
-#else
-ALWAYS_INLINE void traffic_process_ends(u32 slot)
-{
-}
-
-#define traffic_remove_paths(scratch, value) ((void)0)
-#define traffic_is_temporary(t, key, old)    0
-#define traffic_other_event(t)               ((void)0)
-#define traffic_allocated(t, key, block)     ((void)0)
-#define traffic_freed(t, old, is_temporary)  ((void)0)
-#define traffic_gone(key, block)             ((void)0)
-#define traffic_resized(t, old, bytes)       ((void)0)
-#endif

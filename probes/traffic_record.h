@@ -92,28 +92,12 @@ static inline uint32_t abi_path_size(uint32_t bucket)
 #define TRAFFIC_READ(lvalue) (*(volatile uint64_t *)&(lvalue))
 
 /* Add `n` and return the sum. */
-#ifdef NO_ATOMICS
-#define TRAFFIC_ADD(lvalue, n) traffic_add(&(lvalue), (n))
-
-/* The sum includes what other processors add in between. */
-static inline uint64_t traffic_add(uint64_t *at, uint64_t n)
-{
-	/* With a constant 0 the compiler would emit an instruction that those kernels
-	 * lack. */
-	__asm__ __volatile__("" : "+r"(n));
-	__sync_fetch_and_add(at, n);
-	return TRAFFIC_READ(*at);
-}
-
-/* in claim.c */
-static inline __attribute__((always_inline)) void
-abi_raise_peak(struct abi_outstanding *o, uint64_t live, uint64_t when);
-#else
+#ifndef TRAFFIC_ADD
 #define TRAFFIC_ADD(lvalue, n) (__sync_fetch_and_add(&(lvalue), (n)) + (n))
 
 /* Attempts to raise a peak. An attempt fails only if another processor succeeds within
  * nanoseconds. The verifier follows each attempt. */
-#define TRAFFIC_PEAK_TRIES     8
+#define TRAFFIC_PEAK_TRIES 8
 
 /*
  * `live` bytes were live at `when`. If several processors raise the peak at the same

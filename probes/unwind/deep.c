@@ -16,7 +16,7 @@
 #define WALK_ROOT ABI_ROOT_FRAMES(WALK_DEPTH)
 #define WALK_LEAF (WALK_DEPTH - WALK_ROOT)
 
-#if defined(HAVE_MAY_GOTO) && ABI_ROOT_FRAMES(WALK_DEPTH) > 0
+#if !LOOPS_ARE_SHORT && ABI_ROOT_FRAMES(WALK_DEPTH) > 0
 #define WALKS_DEEP
 
 /* The number of further frames that a walk visits. */

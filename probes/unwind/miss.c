@@ -243,19 +243,6 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 	}
 }
 
-/* A number for the walk. No other program uses the room. */
-ALWAYS_INLINE u64 miss_number(struct abi_miss_room *r, struct abi_control *ctl)
-{
-#ifdef NO_ATOMICS
-	u64 n = r->next_number++;
-
-	__sync_fetch_and_add(&ctl->misses, 1);
-	return ABI_MISS_NUMBER(n, (u64)r->walk.room, CPU_SLOTS * ABI_MISS_ROOMS);
-#else
-	return __sync_fetch_and_add(&ctl->misses, 1);
-#endif
-}
-
 /* Send the walk. Returns its ABI_MISS_STACK() number, or ABI_NO_STACK if it cannot be
  * sent. */
 ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee *t,
@@ -274,13 +261,11 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 
 	u64 number = miss_number(r, t->ctl);
 
-#ifdef NO_ATOMICS
-	/* Blocks in a hash keep such numbers, so a number must not be used twice. */
-	if (number >= ABI_MISS_STACK_BIT) {
+	if (!miss_number_fits(number)) {
 		__sync_fetch_and_add(&t->ctl->misses_lost, 1);
 		return ABI_NO_STACK;
 	}
-#endif
+
 	u64 blocks = miss_copy(r, m->sp);
 
 	m->number = number;

@@ -78,12 +78,9 @@ static bool add_lack_flags(struct source_flags *flags, const struct source_facts
 	bool ok = true;
 
 	if (o->no_atomics)
-		ok &= source_flags_add(flags, "-DNO_ATOMICS") &&
-		      source_flags_add(flags, "-DJOURNAL_RING_PAGES=%ld",
+		ok &= source_flags_add(flags, "-DJOURNAL_RING_PAGES=%ld",
 				       (long)ABI_JOURNAL_RING_BYTES /
 					       sysconf(_SC_PAGESIZE));
-	if (o->no_task_btf)
-		ok &= source_flags_add(flags, "-DNO_TASK_BTF");
 	/* bpf_task_pt_regs() came with the same release as cookies. */
 	if (!o->cookies && o->offsets.has_stack)
 		ok &= source_flags_add(flags, "-DOFFSET_TASK_STACK=%u",
@@ -146,6 +143,7 @@ static bool add_size_flags(struct source_flags *flags, const struct source_facts
 
 	return source_flags_add(flags, "-DSTACK_DEPTH=%u", facts->run->stack_depth) &&
 	       source_flags_add(flags, "-DCPU_SLOTS=%" PRIu32, z->cpu_slots) &&
+	       source_flags_add(flags, "-DCLAIMS=%" PRIu32, z->claims) &&
 	       source_flags_add(flags, "-DLIVE_BUCKETS=%" PRIu32, z->live_buckets) &&
 	       source_flags_add(flags, "-DLIVE_SPILL=%" PRIu32, z->live_spill) &&
 	       source_flags_add(flags, "-DPENDING_SPILL=%" PRIu32, z->pending_spill) &&
@@ -153,6 +151,16 @@ static bool add_size_flags(struct source_flags *flags, const struct source_facts
 	       source_flags_add(flags, "-DMAX_STACKS=%" PRIu32, z->max_stacks) &&
 	       source_flags_add(flags, "-DSTACK_PCS_BLOCKS=%" PRIu32,
 				z->stack_pcs_blocks);
+}
+
+/* Hashes allocate their memory as needed, if they may. Kernels before 6.1 refuse that to
+ * perf event programs, and log a warning with a stack trace if any program uses such a
+ * hash (check_map_prog_compatibility(), kernel/bpf/verifier.c). */
+static bool add_hash_flags(struct source_flags *flags, const struct source_run *o)
+{
+	return source_flags_add(
+		flags, "-DAS_NEEDED=%s",
+		o->no_atomics || o->mode->preallocates ? "0" : "BPF_F_NO_PREALLOC");
 }
 
 /* Which blocks count, and what of them. */
@@ -170,8 +178,6 @@ static bool add_block_flags(struct source_flags *flags, const struct source_fact
 		ok &= source_flags_add(flags, "-DWALK_EXACT=1");
 	if (o->mappings)
 		ok &= source_flags_add(flags, "-DMAPPINGS");
-	if (o->checks)
-		ok &= source_flags_add(flags, "-DCHECKS");
 	if (o->config->min_size_bytes)
 		ok &= source_flags_add(flags, "-DMIN_SIZE=%" PRIu64 "ull",
 				       o->config->min_size_bytes);
@@ -191,8 +197,7 @@ static bool add_block_flags(struct source_flags *flags, const struct source_fact
 static bool add_traffic_flags(struct source_flags *flags,
 			      const struct source_facts *facts)
 {
-	return source_flags_add(flags, "-DWITH_TRAFFIC") &&
-	       source_flags_add(flags, "-DTHREAD_SLOTS=%" PRIu32,
+	return source_flags_add(flags, "-DTHREAD_SLOTS=%" PRIu32,
 				facts->sizes->thread_slots) &&
 	       source_flags_add(flags, "-DTEMPORARY_EVENTS=%u",
 				facts->run->config->temporary_threshold + 1) &&
@@ -260,24 +265,19 @@ static bool add_flags(struct source_flags *flags, const struct source_facts *fac
 {
 	const struct source_run *o = facts->run;
 	bool ok = add_compiler_flags(flags, facts) && add_scope_flags(flags, facts) &&
-		  add_size_flags(flags, facts) && add_block_flags(flags, facts) &&
+		  add_size_flags(flags, facts) && add_hash_flags(flags, o) &&
+		  add_block_flags(flags, facts) &&
 		  source_flags_add(flags, "-DARG_REGISTERS=%#xu", facts->registers);
 
 	if (o->mode->add_flags)
 		ok &= o->mode->add_flags(flags, o);
-	if (o->cookies)
-		ok &= source_flags_add(flags, "-DHAVE_COOKIE");
 	if (facts->one_process)
 		ok &= source_flags_add(flags, "-DONE_PROCESS");
 	if (facts->keeps_tids)
 		ok &= source_flags_add(flags, "-DKEEPS_TIDS");
 	ok &= add_program_flags(flags, facts) && add_lack_flags(flags, facts);
-	if (o->may_goto)
-		ok &= source_flags_add(flags, "-DHAVE_MAY_GOTO");
 	if (o->maps_are_there)
 		ok &= source_flags_add(flags, "-DMAPS_ARE_THERE");
-	if (o->sessions)
-		ok &= source_flags_add(flags, "-DHAVE_SESSION");
 	if (o->traffic)
 		ok &= add_traffic_flags(flags, facts);
 	if (o->rules)

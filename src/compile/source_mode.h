@@ -34,6 +34,8 @@ struct source_mode {
 	/* Fragments of probes/ that are compiled after the common ones. Ended by NULL. */
 	const char *fragments[MODE_FRAGMENTS_MAX];
 	bool traces_mappings; /* always, without --mappings */
+	/* Its programs run where hashes that allocate are refused, or would be traced. */
+	bool preallocates;
 	/* Its programs leave no BPF stack for the unwind tables of whole files. */
 	bool lacks_stack;
 	/* Is the first frame the probed instruction, and not the return address of a

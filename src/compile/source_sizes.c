@@ -23,6 +23,11 @@
 /* Address-space layouts that can exist at the same time. Each takes 16 KiB. */
 #define LAYOUTS 2048
 
+/* Words that are being claimed at the same time (probes/claim.c): slots of processes, and
+ * without atomics all words. */
+#define FEW_CLAIMS  256
+#define MANY_CLAIMS 4096
+
 /* Slots per thread. With three quarters of the slots free, the few slots that a thread
  * can use are hardly ever all taken. */
 #define THREAD_ROOM 4
@@ -75,7 +80,7 @@ static uint32_t stack_pcs_blocks(const struct source_run *run)
 	uint64_t words = few * depth;
 
 	/* Without atomics each stack has room for the largest depth
-	 * (probes/stack_hash.c). */
+	 * (probes/hashes/stack_number.c). */
 	if (!run->no_atomics && depth > USUAL_DEPTH)
 		depth = USUAL_DEPTH;
 	if (words < stacks * depth)
@@ -111,11 +116,13 @@ void source_sizes_compute(const struct source_run *run, struct source_sizes *ret
 		.unwind_pages = (uint32_t)(run->config->unwind_memory_bytes /
 					   ABI_UNWIND_PAGE_BYTES),
 		.layouts = LAYOUTS,
+		.claims = FEW_CLAIMS,
 	};
 	if (run->no_atomics) {
 		ret->live_buckets = ret->stack_buckets = 0;
 		ret->live_spill = (uint32_t)run->config->max_allocations;
 		ret->pending_spill = ABI_PENDING_ALL;
+		ret->claims = MANY_CLAIMS;
 	}
 	compute_thread_sizes(run, ret);
 }

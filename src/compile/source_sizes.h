@@ -8,6 +8,7 @@
 /* Table sizes that follow from the run. The probes and memtrace must use the same. */
 struct source_sizes {
 	uint32_t cpu_slots;     /* records of `counters`, a power of two */
+	uint32_t claims;        /* entries of `claims` */
 	uint32_t process_slots; /* of `processes`, a power of two */
 	/* 0 without atomics: all elements are in the spill maps then. */
 	uint32_t live_buckets;

@@ -28,7 +28,7 @@ static void count_block(struct forget *f, uint32_t slot, const struct abi_block 
 	f->taken->fn(f->taken->arg, slot, block);
 }
 
-/* Claim slots by compare-and-exchange, as probes/live.c does. */
+/* Claim slots by compare-and-exchange, as probes/arrays/live.c does. */
 static bool remove_buckets(const void *elements, uint32_t first, uint32_t count,
 			   void *arg)
 {

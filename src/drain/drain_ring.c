@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The journal as a ring buffer, on kernels where it cannot be a table
- * (probes/live_hash.c). */
+ * (probes/hashes/live.c). */
 #include <errno.h>
 
 #include <bpf/libbpf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores stacks in the tables of probes/stack_table.c and stack_hash.c from memtrace's
+/* Stores stacks in the tables of probes/arrays/ and hashes/ from memtrace's
  * side: a stack that the miss handler has unwound gets the same number as if the probes
  * had unwound it. */
 #ifndef DRAIN_STACK_STORE_H
@@ -17,7 +17,7 @@ struct abi_stack_bucket;
 
 struct stack_store {
 	struct abi_stack_bucket *index; /* mapped; borrowed. NULL: the hashes are used */
-	int numbers_fd, claims_fd;      /* maps of probes/stack_hash.c */
+	int numbers_fd, claims_fd;      /* maps of probes/hashes/stack_number.c */
 	const struct source_sizes *sizes;
 	struct record_windows records; /* struct abi_stack_head */
 	struct stack_pcs pcs;

@@ -327,6 +327,7 @@ const struct trace_mode trace_mode_event = {
 	.source =
 		{
 			.able = MODE_HITS | MODE_PROCESSES | MODE_FORKS,
+			.preallocates = true,
 			.fragments = {"event.c"},
 			.is_exact = tracer_event_is_exact,
 			.add_flags = tracer_event_flags,

@@ -147,6 +147,7 @@ const struct trace_mode trace_mode_growth = {
 	.source =
 		{
 			.able = MODE_HITS | MODE_PROCESSES | MODE_FORKS,
+			.preallocates = true,
 			.fragments = {"event.c", "growth.c"},
 			.traces_mappings = true,
 			.lacks_stack = true,

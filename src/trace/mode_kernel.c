@@ -320,6 +320,7 @@ const struct trace_mode trace_mode_kernel = {
 	.source =
 		{
 			.able = MODE_BLOCKS,
+			.preallocates = true,
 			.fragments = {"kernel.c"},
 			.add_flags = add_flags,
 			.set_values = set_values,

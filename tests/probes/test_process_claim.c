@@ -32,7 +32,7 @@ static void before_access(void *arg, const char *what)
 	}
 	/* With atomics a slot is claimed by the first atomic operation, else by the first
 	 * change of `claims` after a lookup. */
-#ifdef NO_ATOMICS
+#if TABLES_ARE_HASHES
 	bool is_claim = !strcmp(what, "claims") && host.lookups;
 #else
 	bool is_claim = !strcmp(what, "atomic");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The tables of stacks and their return addresses. Tests the probes' own code
- * (stack_record.c with stack_table.c, or with stack_hash.c if NO_ATOMICS is defined),
+ * (stack_record.c with arrays/stack_number.c or hashes/stack_number.c),
  * compiled for the host. The tables are smaller than those of a run. Each stack that got
  * a number must be read back completely.
  */
@@ -16,7 +16,7 @@
 
 #define MAX_STACKS  4096
 #define STACK_DEPTH 127
-#ifdef NO_ATOMICS
+#if TABLES_ARE_HASHES
 /* As in compile/source.c without atomics: each number has room for the deepest stack. */
 #define STACK_PCS_BLOCKS (MAX_STACKS * STACK_DEPTH / ABI_PCS_BLOCK + 1)
 #else
@@ -44,12 +44,7 @@ struct pcs_block {
 
 BPF_F_TABLE("array", u32, struct abi_stack_head, stacks, MAX_STACKS, 0);
 BPF_F_TABLE("array", u32, struct pcs_block, stack_pcs, STACK_PCS_BLOCKS, 0);
-#ifdef NO_ATOMICS
-BPF_F_TABLE("hash", struct abi_stack_key, u32, stack_numbers, MAX_STACKS, 0);
-BPF_F_TABLE("hash", u32, u32, stack_claims, MAX_STACKS, 0);
-#else
-BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS, 0);
-#endif
+#define ENTRIES(count) (count)
 
 static struct {
 	struct abi_control control;
@@ -77,10 +72,10 @@ static struct host_context context = {.point = before_access};
 
 #include "stack_record.c"
 
-#ifdef NO_ATOMICS
-#include "stack_hash.c"
+#if TABLES_ARE_HASHES
+#include "hashes/stack_number.c"
 #else
-#include "stack_table.c"
+#include "arrays/stack_number.c"
 #endif
 
 /* --- the tests --------------------------------------------------------------------- */
@@ -154,7 +149,7 @@ static void all_are_read_back(void)
 		stored++;
 	}
 	CHECK(stored > 1500);
-#ifdef NO_ATOMICS
+#if TABLES_ARE_HASHES
 	CHECK_INT(stored, MAX_STACKS);
 #else
 	/* The table has room, but the space for return addresses is full. */
@@ -175,7 +170,7 @@ static void the_deepest_have_room(void)
 	begin();
 	for (; store(stored, STACK_DEPTH) != ABI_NO_STACK; stored++)
 		check_stored(stored, stored, STACK_DEPTH);
-#ifdef NO_ATOMICS
+#if TABLES_ARE_HASHES
 	CHECK_INT(stored, MAX_STACKS);
 #else
 	CHECK_INT(stored,

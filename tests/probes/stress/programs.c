@@ -79,7 +79,7 @@ const struct host_programs host_programs = {
 #ifdef MAPPINGS
 	.frees_return = true,
 #endif
-#ifdef WITH_TRAFFIC
+#ifdef THREAD_SLOTS
 	.has_traffic = true,
 #endif
 #ifdef SAMPLE_BYTES

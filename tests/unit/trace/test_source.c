@@ -65,8 +65,8 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK(!has_flag(source, "-DMAX_SIZE"));
 	CHECK(!has_flag(source, "-DMAPPINGS"));
 	CHECK(!strstr(source->text, "probes/mappings.c"));
-	CHECK(!has_flag(source, "-DWITH_TRAFFIC"));
-	CHECK(!has_flag(source, "-DHAVE_MAY_GOTO"));
+	CHECK(!has_flag(source, "-DTHREAD_SLOTS"));
+	CHECK(!strstr(source->text, "\"probes/loops/may_goto.c\""));
 	CHECK_INT(source->sizes.thread_slots, 0);
 	source_destroy(source);
 
@@ -82,7 +82,7 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK(has_flag(source, "-DMIN_SIZE=16ull"));
 	CHECK(has_flag(source, "-DMAX_SIZE=4096ull"));
 	CHECK(has_flag(source, "-DMAPPINGS"));
-	CHECK(has_flag(source, "-DHAVE_MAY_GOTO"));
+	CHECK(strstr(source->text, "\"probes/loops/may_goto.c\""));
 	CHECK(!has_flag(source, "-DWITH_TIME"));
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/mappings.c\"");
 	source_destroy(source);
@@ -177,13 +177,13 @@ static void without_cookies_each_site_has_its_program(void)
 
 	struct source *source = build(&run, &meanings);
 
-	CHECK(has_flag(source, "-DHAVE_COOKIE"));
+	CHECK(strstr(source->text, "\"probes/cookies/"));
 	CHECK(!strstr(source->text, "ENTRY(on_call_0,"));
 	source_destroy(source);
 
 	run.cookies = false;
 	source = build(&run, &meanings);
-	CHECK(!has_flag(source, "-DHAVE_COOKIE"));
+	CHECK(!strstr(source->text, "\"probes/cookies/"));
 	CHECK_CONTAINS(source->text, "ENTRY(on_call_0,");
 	CHECK_CONTAINS(source->text, "ENTRY(on_call_1,");
 	CHECK(!strstr(source->text, "ENTRY(on_call_2,"));
@@ -270,23 +270,28 @@ static void each_fragment_belongs_to_some_run(void)
 	const struct kernel_points points = {0};
 	const struct kernel_trace kernel = {0};
 	struct source_run run = defaults();
-	unsigned used[64] = {0};
+	unsigned used[96] = {0};
 	size_t count = 0;
 
-	run.rules = run.mappings = true;
-	mark_fragments(&run, used);
-	run.no_atomics = true;
 	run.event = &event;
 	run.kernel_points = &points;
 	run.kernel = &kernel;
+	run.rules = run.mappings = true;
 	for (size_t i = 0; i < TRACE_MODE_COUNT; i++) {
 		run.mode = &trace_modes[i]->source;
+		/* All that the newest kernels have, and what the oldest lack. */
+		run.cookies = run.sessions = run.may_goto = run.checks = true;
+		run.no_atomics = run.no_task_btf = run.traffic = false;
+		config.sample_bytes = 4096;
+		mark_fragments(&run, used);
+		run.cookies = run.sessions = run.may_goto = run.checks = false;
+		run.no_atomics = run.no_task_btf = run.traffic = true;
 		mark_fragments(&run, used);
 	}
 	for (; embedded_probes[count].name; count++)
 		if (!used[count])
 			CHECK_FAIL("no run needs %s", embedded_probes[count].name);
-	CHECK(count > 30 && count < 64);
+	CHECK(count > 30 && count < 96);
 }
 
 static void scopes_are_compiled_in(void)
@@ -426,7 +431,7 @@ static void threads_have_room(void)
 	config.max_threads = 1000;
 	config.temporary_threshold = 3;
 	source = build(&run, &meanings);
-	CHECK(has_flag(source, "-DWITH_TRAFFIC"));
+	CHECK(has_flag(source, "-DTHREAD_SLOTS"));
 	CHECK(has_flag(source, "-DTEMPORARY_EVENTS=4"));
 	slots = source->sizes.thread_slots;
 	CHECK(slots >= 4000);
@@ -504,7 +509,7 @@ static void events_are_apart(void)
 	source = build(&run, &meanings);
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/event.c\"");
 	CHECK(!strstr(source->text, "probes/hooks.c"));
-	CHECK(!strstr(source->text, "\"probes/live.c\""));
+	CHECK(!strstr(source->text, "\"probes/arrays/live.c\""));
 	CHECK(!strstr(source->text, "probes/growth.c"));
 	CHECK(has_flag(source, "-DEVENT_HAS_USER_REGISTERS"));
 	CHECK(has_flag(source, "-DWALK_EXACT=1"));
@@ -583,7 +588,7 @@ static void the_kernels_allocations(void)
 	CHECK(has_flag(source, "-DKERNEL_BY_NUMBER=0"));
 	CHECK(!has_flag(source, "-DKERNEL_OF_ONE"));
 	CHECK_CONTAINS(source->text, "probes/kernel.c");
-	CHECK_CONTAINS(source->text, "probes/live.c");
+	CHECK_CONTAINS(source->text, "probes/arrays/live.c");
 	CHECK(!strstr(source->text, "probes/hooks.c"));
 	CHECK_CONTAINS(source->text,
 		       "KERNEL_ALLOCATES(on_kmem_cache_alloc, 0, KERNEL_WORD(ctx, 8, "
@@ -619,23 +624,23 @@ static void without_atomics_all_is_in_hashes(void)
 	struct source *source;
 
 	source = build(&run, &meanings);
-	CHECK(!has_flag(source, "-DNO_ATOMICS"));
-	CHECK(!has_flag(source, "-DNO_TASK_BTF"));
-	CHECK(strstr(source->text, "\"probes/live.c\""));
-	CHECK(strstr(source->text, "\"probes/stack_table.c\""));
-	CHECK(!strstr(source->text, "\"probes/live_hash.c\""));
-	CHECK(!strstr(source->text, "\"probes/stack_hash.c\""));
+	CHECK(!strstr(source->text, "\"probes/hashes/"));
+	CHECK(!strstr(source->text, "\"probes/task/helper.c\""));
+	CHECK(strstr(source->text, "\"probes/arrays/live.c\""));
+	CHECK(strstr(source->text, "\"probes/arrays/stack_number.c\""));
+	CHECK(!strstr(source->text, "\"probes/hashes/live.c\""));
+	CHECK(!strstr(source->text, "\"probes/hashes/stack_number.c\""));
 	source_destroy(source);
 
 	run.no_atomics = run.no_task_btf = true;
 	source = build(&run, &meanings);
-	CHECK(has_flag(source, "-DNO_ATOMICS"));
-	CHECK(has_flag(source, "-DNO_TASK_BTF"));
+	CHECK(strstr(source->text, "\"probes/hashes/"));
+	CHECK(strstr(source->text, "\"probes/task/helper.c\""));
 	CHECK(has_flag(source, "-DLIVE_SPILL=1048576"));
-	CHECK(!strstr(source->text, "\"probes/live.c\""));
-	CHECK(!strstr(source->text, "\"probes/stack_table.c\""));
-	CHECK(strstr(source->text, "\"probes/live_hash.c\""));
-	CHECK(strstr(source->text, "\"probes/stack_hash.c\""));
+	CHECK(!strstr(source->text, "\"probes/arrays/live.c\""));
+	CHECK(!strstr(source->text, "\"probes/arrays/stack_number.c\""));
+	CHECK(strstr(source->text, "\"probes/hashes/live.c\""));
+	CHECK(strstr(source->text, "\"probes/hashes/stack_number.c\""));
 	/* Without the table, all blocks go to the hash. */
 	CHECK_INT(source->sizes.live_buckets, 0);
 	CHECK_INT(source->sizes.live_spill, 1 << 20);

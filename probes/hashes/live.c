@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Live blocks on kernels without BPF compare-and-exchange, in place of live.c. All blocks
+ * Live blocks on kernels without BPF compare-and-exchange, in place of arrays/live.c. All blocks
  * are in the hash `live_spill`; the kernel lets one program at a time change a key. This
  * takes two to three times as long.
  */
+
+BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_NEEDED);
+BPF_RINGBUF_OUTPUT(journal, ENTRIES(JOURNAL_RING_PAGES));
 
 /* Log a change before it is made, for a reader of the tables (abi.h). `block` is NULL for
  * TAKEN. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Numbers of call paths on kernels without BPF compare-and-exchange, in place of
- * stack_table.c. `stack_numbers` maps both hashes of a path to its number. `stack_claims`
+ * arrays/stack_number.c. `stack_numbers` maps both hashes of a path to its number. `stack_claims`
  * has the numbers that are taken. memtrace takes numbers in the same way
  * (drain/stack_store.c).
  */
+
+BPF_F_TABLE("hash", struct abi_stack_key, u32, stack_numbers, ENTRIES(MAX_STACKS), 0);
+BPF_F_TABLE("hash", u32, u32, stack_claims, ENTRIES(MAX_STACKS), 0);
 
 /*
  * Take a free number; ABI_NO_STACK if none is found. A program first increments

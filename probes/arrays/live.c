@@ -4,6 +4,12 @@
  * same time. A program takes a slot only by compare-and-exchange.
  */
 
+BPF_F_TABLE("array", u32, struct abi_live_bucket, live, ENTRIES(LIVE_BUCKETS),
+	    BPF_F_MMAPABLE);
+BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_NEEDED);
+BPF_F_TABLE("array", u32, struct abi_journal, journal, 2 * ABI_JOURNAL_ENTRIES,
+	    BPF_F_MMAPABLE);
+
 /* Log a change before it is made, for a reader of the tables. `block` is NULL for TAKEN.
  * Returns the value of `draining` that was read, for journal_changed(). */
 ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,

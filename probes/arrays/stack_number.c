@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Numbers of call paths, by their hash in the table `stack_index` (abi_walk.h). */
 
+BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
+	    BPF_F_MMAPABLE);
+
 /* The number of the stack with this hash in a bucket, or ABI_NO_STACK. */
 ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
 {
