@@ -24,7 +24,7 @@ struct abi_stack_bucket {
 	uint64_t word[ABI_STACK_WAYS];
 };
 
-/* Used instead of that index on kernels without BPF atomics (probes/stack_hash.c): the
+/* Used instead of that index on kernels without BPF atomics (probes/hashes): the
  * key of a stack's number, and how many numbers are tried for a new stack. */
 struct abi_stack_key {
 	uint64_t hash, check;

@@ -19,7 +19,7 @@
  *   abi_process.tgid. memtrace claims abi_process.tgid in the same way (bpf/claims.h).
  * - Probes and memtrace add to counters and never claim them. The old value of a counter
  *   is not known. Where that matters, a comment says so: numbers of walks
- *   (miss_number()), numbers of stacks (stack_hash.c), and peaks (abi_raise_peak()).
+ *   (miss_number()), numbers of stacks (hashes/stack_number.c), and peaks (abi_raise_peak()).
  *
  * Slots for processes are claimed through `claims` on newer kernels, too: a process must
  * have one slot only, even if several are free (process_claim()).

@@ -241,17 +241,25 @@ static const struct alloc_function rust_functions[] = {
 	{0},
 };
 
-const struct alloc_family alloc_families[ALLOC_FAMILY_COUNT] = {
-	[ALLOC_FAMILY_LIBC] = {"libc", "", libc_functions},
-	[ALLOC_FAMILY_JEMALLOC] = {"jemalloc", "", jemalloc_functions},
-	[ALLOC_FAMILY_TCMALLOC] = {"tcmalloc", "tc_", tcmalloc_functions},
-	[ALLOC_FAMILY_MIMALLOC] = {"mimalloc", "mi_", mimalloc_functions},
-	[ALLOC_FAMILY_JE] = {"jemalloc", "je_", je_functions},
-	[ALLOC_FAMILY_RJEM] = {"jemalloc", "_rjem_", rjem_functions},
-	[ALLOC_FAMILY_ARROW] = {"jemalloc", "je_arrow_", arrow_functions},
-	[ALLOC_FAMILY_OPERATORS] = {"C++ operators", "", operator_functions},
-	[ALLOC_FAMILY_RUST] = {"Rust", "", rust_functions},
+const struct alloc_family alloc_families[] = {
+	[ALLOC_FAMILY_LIBC] = {"libc", "", FAMILY_PLAIN, libc_functions},
+	[ALLOC_FAMILY_JEMALLOC] = {"jemalloc", "", FAMILY_NAMED, jemalloc_functions},
+	{"tcmalloc", "tc_", FAMILY_NAMED, tcmalloc_functions},
+	{"mimalloc", "mi_", FAMILY_NAMED, mimalloc_functions},
+	{"jemalloc", "je_", FAMILY_NAMED, je_functions},
+	{"jemalloc", "_rjem_", FAMILY_NAMED, rjem_functions},
+	{"jemalloc", "je_arrow_", FAMILY_NAMED, arrow_functions},
+#ifdef ALLOC_FAMILY_OF_TEST
+	ALLOC_FAMILY_OF_TEST,
+#endif
+	{"C++ operators", "", FAMILY_OPERATORS, operator_functions},
+	{"Rust", "", FAMILY_LAST_RESORT, rust_functions},
 };
+
+const size_t alloc_family_count = sizeof(alloc_families) / sizeof(*alloc_families);
+
+_Static_assert(sizeof(alloc_families) / sizeof(*alloc_families) <= ALLOC_FAMILIES_MAX,
+	       "raise it");
 
 bool alloc_function_allocates(const struct alloc_function *function)
 {

@@ -58,27 +58,33 @@ bool alloc_function_allocates(const struct alloc_function *function);
 /* True when a call frees a block and makes none. */
 bool alloc_function_frees(const struct alloc_function *function);
 
-enum alloc_family_id {
-	ALLOC_FAMILY_LIBC, /* malloc etc., without a prefix */
-	ALLOC_FAMILY_JEMALLOC,
-	ALLOC_FAMILY_TCMALLOC,
-	ALLOC_FAMILY_MIMALLOC,
-	ALLOC_FAMILY_JE, /* jemalloc with a prefix, as the next two */
-	ALLOC_FAMILY_RJEM,
-	ALLOC_FAMILY_ARROW,
-	ALLOC_FAMILY_OPERATORS,
-	ALLOC_FAMILY_RUST,
-	ALLOC_FAMILY_COUNT,
+/* How the functions of a family are found to be an allocator. */
+enum alloc_family_role {
+	/* By its names alone, or as another name of the plain functions. */
+	FAMILY_NAMED,
+	FAMILY_PLAIN,       /* malloc etc.: the names do not say whose they are */
+	FAMILY_OPERATORS,   /* part of the allocator that the file has otherwise */
+	FAMILY_LAST_RESORT, /* only in a program whose allocator is unknown */
 };
 
 /* A group of functions that belong together, ended by a NULL name. Static. */
 struct alloc_family {
 	const char *label;
-	const char *prefix; /* prefix of all its names, "" if none */
+	const char *prefix; /* of all its names, "" if none */
+	enum alloc_family_role role;
 	const struct alloc_function *functions;
 };
 
-extern const struct alloc_family alloc_families[ALLOC_FAMILY_COUNT];
+/* Rows of the table that --symbols-prefix and others refer to. */
+enum {
+	ALLOC_FAMILY_LIBC,
+	ALLOC_FAMILY_JEMALLOC,
+};
+
+#define ALLOC_FAMILIES_MAX 32
+
+extern const struct alloc_family alloc_families[];
+extern const size_t alloc_family_count; /* at most ALLOC_FAMILIES_MAX */
 
 /* A function that was found, and its place in the file. */
 struct allocator_function {

@@ -54,11 +54,11 @@ static bool add_rows(struct allocator_scan *scan, const struct alloc_function *f
 
 static bool add_families(struct allocator_scan *scan)
 {
-	for (size_t i = 0; i < ALLOC_FAMILY_COUNT; i++) {
+	for (size_t i = 0; i < alloc_family_count; i++) {
 		const struct alloc_family *family = &alloc_families[i];
 
 		scan->families[i].begin = scan->rows.len;
-		if (i == ALLOC_FAMILY_RUST && !scan->file->last_resort)
+		if (family->role == FAMILY_LAST_RESORT && !scan->file->last_resort)
 			continue;
 		if (!add_rows(scan, family->functions, *family->prefix, false))
 			return false;
@@ -71,8 +71,7 @@ static bool add_families(struct allocator_scan *scan)
  * block of memory holds the table and then the names. */
 static struct alloc_function *make_prefixed(const char *prefix)
 {
-	static const enum alloc_family_id ids[] = {ALLOC_FAMILY_LIBC,
-						   ALLOC_FAMILY_JEMALLOC};
+	static const size_t ids[] = {ALLOC_FAMILY_LIBC, ALLOC_FAMILY_JEMALLOC};
 	size_t count = 1, bytes = 0, n = 0;
 
 	for (size_t i = 0; i < 2; i++)

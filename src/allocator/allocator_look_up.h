@@ -35,7 +35,7 @@ struct allocator_scan {
 	struct debug_file debug;
 	VEC(struct wanted_row) rows;
 	struct elf_symbol *symbols; /* in the order of the rows, the markers, own_names */
-	struct row_range families[ALLOC_FAMILY_COUNT];
+	struct row_range families[ALLOC_FAMILIES_MAX];
 	bool has_own;   /* local functions with plain names are the file's allocator */
 	bool has_names; /* the file or its debug file has a .symtab */
 	struct alloc_function *prefixed;

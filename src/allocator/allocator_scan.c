@@ -152,23 +152,20 @@ static const char *plain_label(const struct allocator_scan *scan)
 static struct error *add_known(const struct allocator_scan *scan, bool has_plain,
 			       size_t plain, size_t *ret_known)
 {
-	static const enum alloc_family_id ids[] = {
-		ALLOC_FAMILY_JEMALLOC, ALLOC_FAMILY_TCMALLOC, ALLOC_FAMILY_MIMALLOC,
-		ALLOC_FAMILY_JE,       ALLOC_FAMILY_RJEM,     ALLOC_FAMILY_ARROW,
-	};
 	struct error *err = NULL;
 
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]) && !err; i++) {
-		struct row_range range = scan->families[ids[i]];
-		const char *label = alloc_families[ids[i]].label;
+	for (size_t i = 0; i < alloc_family_count && !err; i++) {
+		struct row_range range = scan->families[i];
+		const char *label = alloc_families[i].label;
 		struct allocator *a = has_plain ? &scan->ret->list.data[plain] : NULL;
 		size_t index = plain;
 
+		if (alloc_families[i].role != FAMILY_NAMED)
+			continue;
 		/* An unprefixed mallocx belongs to the jemalloc with an unprefixed
 		 * malloc. */
-
 		if (a && has_any(scan, range) &&
-		    (ids[i] == ALLOC_FAMILY_JEMALLOC || is_alias(scan, range, a))) {
+		    (i == ALLOC_FAMILY_JEMALLOC || is_alias(scan, range, a))) {
 			err = set_label(a, label);
 			if (!err)
 				err = extend(scan, range, a);
@@ -184,14 +181,12 @@ static struct error *add_known(const struct allocator_scan *scan, bool has_plain
 	return err;
 }
 
-static struct error *add_operators(const struct allocator_scan *scan, bool has_plain,
-				   size_t plain, size_t known)
+static struct error *add_operators(const struct allocator_scan *scan, size_t family,
+				   bool has_plain, size_t plain, size_t known)
 {
-	struct row_range range = scan->families[ALLOC_FAMILY_OPERATORS];
+	struct row_range range = scan->families[family];
 	struct allocator *a;
 
-	if (!is_complete(scan, range))
-		return NULL;
 	if (known != SIZE_MAX)
 		return extend(scan, range, &scan->ret->list.data[known]);
 	if (allocator_scan_has(scan, MARKER_CXX_RUNTIME) && !scan->file->is_named)
@@ -199,6 +194,25 @@ static struct error *add_operators(const struct allocator_scan *scan, bool has_p
 	if (has_plain)
 		return extend(scan, range, &scan->ret->list.data[plain]);
 	return add_allocator(scan, range, own_label(scan), &a);
+}
+
+/* Add a family that add_known() leaves. */
+static struct error *add_other(const struct allocator_scan *scan, size_t family,
+			       bool has_plain, size_t plain, size_t known)
+{
+	struct allocator *a;
+
+	if (!is_complete(scan, scan->families[family]))
+		return NULL;
+	switch (alloc_families[family].role) {
+	case FAMILY_OPERATORS:
+		return add_operators(scan, family, has_plain, plain, known);
+	case FAMILY_LAST_RESORT:
+		return add_allocator(scan, scan->families[family],
+				     alloc_families[family].label, &a);
+	default:
+		return NULL;
+	}
 }
 
 static struct error *group_families(const struct allocator_scan *scan)
@@ -213,11 +227,8 @@ static struct error *group_families(const struct allocator_scan *scan)
 				    plain_label(scan), &a);
 	if (!err)
 		err = add_known(scan, has_plain, plain, &known);
-	if (!err)
-		err = add_operators(scan, has_plain, plain, known);
-	if (!err && is_complete(scan, scan->families[ALLOC_FAMILY_RUST]))
-		err = add_allocator(scan, scan->families[ALLOC_FAMILY_RUST],
-				    alloc_families[ALLOC_FAMILY_RUST].label, &a);
+	for (size_t i = 0; i < alloc_family_count && !err; i++)
+		err = add_other(scan, i, has_plain, plain, known);
 	return err;
 }
 

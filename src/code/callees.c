@@ -51,7 +51,7 @@ static const struct known_name *by_name(const char *name)
 
 static bool is_allocation(const char *name)
 {
-	for (size_t i = 0; i < ALLOC_FAMILY_COUNT; i++)
+	for (size_t i = 0; i < alloc_family_count; i++)
 		for (const struct alloc_function *f = alloc_families[i].functions;
 		     f->name; f++)
 			if (!strcmp(f->name, name))

@@ -5,10 +5,12 @@
 
 #include "options/option_table.h"
 
+#define VIEW(name) #name,
 const char *const choice_view_names[] = {
-	"leaks",   "growth",      "traffic",   "peak",      "allocations",
-	"threads", "histogram",   "lifetimes", "processes", "functions",
-	"tree",    "unreachable", NULL};
+#include "render/views/view_rows.h"
+	NULL,
+};
+#undef VIEW
 const char *const choice_sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_COUNT] = "count",
 				    [REPORT_SORT_TRAFFIC] = "traffic",
@@ -37,7 +39,14 @@ const char *const choice_flame_ofs[] = {
 	[REPORT_FLAME_COUNT] = "count",     NULL};
 const char *const choice_colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
-const char *const choice_formats[] = {"text", "brief", "json", NULL};
+#define CHOICE_REPORTS(name) #name,
+#define CHOICE_HIDDEN(name)
+#define FORMAT(name, shown, file, scope) CHOICE_##shown(name)
+const char *const choice_formats[] = {
+#include "render/format_rows.h"
+	NULL,
+};
+#undef FORMAT
 const char *const choice_attaches[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
 const char *const choice_tables[] = {[TABLES_AUTO] = "auto",
@@ -68,6 +77,20 @@ const char *const choice_topics[] = {[HELP_SHORT] = "short",
 				     [HELP_GROUP + GROUP_OUTPUT] = "output",
 				     [HELP_GROUP + GROUP_ADVANCED] = "advanced",
 				     NULL};
+
+void option_append_expected(const struct option_row *row, struct strbuf *text)
+{
+	if (row->expected) {
+		strbuf_append(text, row->expected);
+		return;
+	}
+	for (size_t i = 0; row->choices[i]; i++)
+		strbuf_appendf(text, "%s'%s'",
+			       !i                    ? ""
+			       : row->choices[i + 1] ? ", "
+						     : " or ",
+			       row->choices[i]);
+}
 
 const char *option_group_name(enum option_group group)
 {

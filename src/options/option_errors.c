@@ -93,8 +93,11 @@ struct error *option_error_value(const struct option_row *row, const char *spell
 
 	option_hint(row, spelled, value, &hint);
 	strbuf_appendf(&text, "%s: ", spelled);
-	if (!row->choices || !hint.len)
-		strbuf_appendf(&text, "expected %s; got ", row->expected);
+	if (!row->choices || !hint.len) {
+		strbuf_append(&text, "expected ");
+		option_append_expected(row, &text);
+		strbuf_append(&text, "; got ");
+	}
 	append_quoted(&text, value);
 	/* The nearest word says enough, and the others would take two lines. */
 	strbuf_append(&text, row->choices && hint.len ? " is not known" : "");
@@ -104,10 +107,12 @@ struct error *option_error_value(const struct option_row *row, const char *spell
 
 struct error *option_error_no_value(const struct option_row *row, const char *spelled)
 {
-	return error_create(ERROR_USAGE,
-			    row->kind == KIND_PAIR ? "%s needs %s"
-						   : "%s needs a value: %s",
-			    spelled, row->expected);
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	strbuf_appendf(&text, row->kind == KIND_PAIR ? "%s needs " : "%s needs a value: ",
+		       spelled);
+	option_append_expected(row, &text);
+	return finish(&text);
 }
 
 struct error *option_error_dashes(const struct option_row *row, const char *spelled,

@@ -12,6 +12,7 @@
 
 #include "compile/source_mode.h"
 #include "options/options.h"
+#include "util/strbuf.h"
 
 /* The rows of the table, in the order of the help text; the options of a group are
  * adjacent. */
@@ -92,11 +93,16 @@ struct option_row {
 	uint64_t unit_ns;           /* of durations: the unit of a plain number, ns */
 	const char *const *choices; /* ended by NULL */
 	enum option_offer offer;
-	const char *expected; /* after "expected " in an error */
-	const char *help;     /* one sentence; wrapped when printed */
+	/* After "expected " in an error; NULL: one of the choices. Use
+	 * option_append_expected(). */
+	const char *expected;
+	const char *help; /* one sentence; wrapped when printed */
 };
 
 extern const struct option_row option_rows[OPTION_ID_COUNT];
+
+/* Append what the value may be, such as "'auto', 'full' or 'short'". */
+void option_append_expected(const struct option_row *row, struct strbuf *text);
 
 /* The heading of a group. Static string. */
 const char *option_group_name(enum option_group group);

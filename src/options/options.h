@@ -46,7 +46,8 @@ enum output_kind {
 	OUTPUT_JSON,
 	OUTPUT_HTML,
 	OUTPUT_SAVE,
-	OUTPUT_KIND_COUNT
+	OUTPUT_KIND_COUNT,
+	OUTPUT_NONE = OUTPUT_KIND_COUNT /* in render/format_rows.h: no file */
 };
 
 #define OPTIONS_MAX_PIDS 256

@@ -20,30 +20,30 @@
 /* --interval of --live. */
 #define LIVE_INTERVAL_NS UNITS_NS_PER_S
 
-/* The options that name an output file. */
-static const enum option_id file_ids[] = {
-	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
-	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,  OPTION_SAVE,
-};
+/* Does the option name an output file? */
+static bool names_file(size_t id)
+{
+	return id == OPTION_OUTPUT || option_rows[id].kind == KIND_PATTERN;
+}
 
 static struct error *check_files(const struct options_given *given)
 {
-	const size_t count = sizeof(file_ids) / sizeof(*file_ids);
 	bool any = false, any_stdout = false;
 
-	for (size_t i = 0; i < count; i++) {
-		const char *name = given->values[file_ids[i]];
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		const char *name = names_file(i) ? given->values[i] : NULL;
 
-		any = any || (name && file_ids[i] != OPTION_OUTPUT);
+		any = any || (name && i != OPTION_OUTPUT);
 		if (!name || !strcmp(name, NEW_FILE_NULL))
 			continue;
 		any_stdout = any_stdout || !strcmp(name, NEW_FILE_STDOUT);
 		for (size_t k = 0; k < i; k++) {
-			const char *other = given->values[file_ids[k]];
+			const char *other = names_file(k) ? given->values[k] : NULL;
 
 			if (!other || strcmp(name, other))
 				continue;
-			return option_error_same_file(file_ids[i], file_ids[k], name);
+			return option_error_same_file((enum option_id)i,
+						      (enum option_id)k, name);
 		}
 	}
 	for (const char *letter = "ptn"; given->values[OPTION_OUTPUT] && *letter;
@@ -509,8 +509,8 @@ static bool wants_files(const struct options_given *given)
 	for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++)
 		if (given->values[reports[i]])
 			return false;
-	for (size_t i = 0; i < sizeof(file_ids) / sizeof(*file_ids); i++)
-		if (given->values[file_ids[i]] && file_ids[i] != OPTION_OUTPUT)
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
+		if (given->values[i] && option_rows[i].kind == KIND_PATTERN)
 			return true;
 	return false;
 }
@@ -544,9 +544,25 @@ static struct error *check_listen(const struct options_given *given)
 	return NULL;
 }
 
-/* The option, if any, that asks for what a brief report does not show: it has one view
- * and one order, of live memory of processes. */
-static enum option_id not_brief(const struct options_given *given)
+/* Does the format show live memory of processes, in one view and one order? */
+static bool is_live_only(const char *format)
+{
+	static const struct {
+		const char *name, *scope;
+	} formats[] = {
+#define FORMAT(name, shown, file, scope) {#name, #scope},
+#include "render/format_rows.h"
+#undef FORMAT
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(formats[i].name, format))
+			return !strcmp(formats[i].scope, "LIVE");
+	return false;
+}
+
+/* The option, if any, that asks for what such a format does not show. */
+static enum option_id not_live_only(const struct options_given *given)
 {
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
 		if (given->values[i] && option_rows[i].reshapes)
@@ -557,16 +573,16 @@ static enum option_id not_brief(const struct options_given *given)
 static struct error *check_format(const struct options_given *given)
 {
 	struct options *options = given->options;
-	enum option_id other = not_brief(given);
+	enum option_id other = not_live_only(given);
 
 	options->any_height = given->values[OPTION_TOP];
 	options->final_only_on_terminal = wants_files(given);
 	options->brief_on_terminal =
 		!given->values[OPTION_FORMAT] && other == OPTION_ID_COUNT;
-	if (!strcmp(options->format, "brief") && other != OPTION_ID_COUNT)
-		return option_error("--format brief does not show what --%s asks "
-				    "for; use --format text or json",
-				    option_rows[other].name);
+	if (is_live_only(options->format) && other != OPTION_ID_COUNT)
+		return option_error("--format %s does not show what --%s asks for; use "
+				    "--format text or json",
+				    options->format, option_rows[other].name);
 	return NULL;
 }
 

@@ -31,14 +31,12 @@ OPTION(PRIME_CACHE,
 OPTION(ATTACH,
 	"attach", .argument = "HOW",
 	.kind = KIND_CHOICE, FIELD(trace.attach), .choices = choice_attaches,
-	.expected = "'auto', 'multi' or 'perf'",
 	.help = "attach by one uprobe_multi link (Linux 6.6), by perf events, or "
 		"auto (the default): the former where the kernel has it")
 
 OPTION(TABLES,
 	"tables", .argument = "KIND",
 	.kind = KIND_CHOICE, FIELD(trace.tables), .choices = choice_tables,
-	.expected = "'auto', 'arrays' or 'hashes'",
 	.help = "keep blocks in arrays, which need compare-and-exchange in BPF "
 		"(Linux 5.12), in hashes, which take longer, or auto (the "
 		"default): the former where the kernel has it")
@@ -46,7 +44,6 @@ OPTION(TABLES,
 OPTION(UNWIND,
 	"unwind", .argument = "HOW",
 	.kind = KIND_CHOICE, FIELD(trace.unwind), .choices = choice_unwinds,
-	.expected = "'auto', 'rules' or 'fp'",
 	.needs = MODE_PROCESSES,
 	.help = "walk stacks by rules, which are made of unwind information "
 		"(.eh_frame) as call sites come up; by frame pointers (fp), which end "

@@ -29,7 +29,6 @@ OPTION(NO_DEMANGLE,
 OPTION(NAMES,
 	"names", .argument = "HOW", .offline = OFFLINE_ALL,
 	.kind = KIND_CHOICE, FIELD(names), .choices = choice_forms,
-	.expected = "'auto', 'full' or 'short'",
 	.help = "show names with template arguments and parameters (full) or without "
 		"(short), in text reports and flame graphs; auto (the default): short "
 		"in brief reports, flame graphs, --view functions and tree, and on a "
@@ -44,7 +43,6 @@ OPTION(ADDRESSES,
 OPTION(PATHS,
 	"paths", .argument = "HOW", .offline = OFFLINE_ALL,
 	.kind = KIND_CHOICE, FIELD(paths), .choices = choice_forms,
-	.expected = "'auto', 'full' or 'short'",
 	.help = "show source files with their directories (full) or by name alone "
 		"(short), in text reports; auto (the default): short on a terminal, "
 		"full elsewhere")

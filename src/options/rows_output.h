@@ -6,7 +6,6 @@
 OPTION(FORMAT,
 	"format", .argument = "FORMAT", .offline = OFFLINE_ALL,
 	.kind = KIND_NAME, FIELD(format), .choices = choice_formats,
-	.expected = "'text', 'brief' or 'json'",
 	.help = "brief: what leaks and what is live by cause, and a verdict at the "
 		"end, in the size of the terminal (the default on a terminal unless "
 		"--view, --sort or the like asks for more); text: every stack (the "
@@ -15,7 +14,6 @@ OPTION(FORMAT,
 OPTION(COLOR,
 	"color", .argument = "WHEN", .offline = OFFLINE_ALL,
 	.kind = KIND_CHOICE, FIELD(color), .choices = choice_colors,
-	.expected = "'auto', 'always' or 'never'",
 	.help = "colour text reports: auto (the default: on a terminal, unless "
 		"NO_COLOR is set), always or never")
 
@@ -44,7 +42,6 @@ OPTION(FLAME,
 OPTION(FLAME_OF,
 	"flame-of", .argument = "WHAT", .offline = OFFLINE_REPLAY,
 	.kind = KIND_CHOICE, FIELD(flame_of), .choices = choice_flame_ofs,
-	.expected = "'live', 'peak', 'traffic', 'lost' or 'count'",
 	.needs = MODE_TRAFFIC,
 	.help = "what is drawn by --flame, --flamegraph and --html: live (bytes, the "
 		"default), peak (bytes when the heap was largest), traffic (bytes allocated), "

@@ -43,9 +43,6 @@ OPTION(TOP,
 OPTION(VIEW,
 	"view", .argument = "VIEW", .offline = OFFLINE_REPLAY,
 	.kind = KIND_NAME, FIELD(view), .choices = choice_view_names,
-	.expected = "'leaks', 'growth', 'traffic', 'peak', 'allocations', "
-		    "'threads', 'histogram', 'lifetimes', 'processes', "
-		    "'functions', 'tree' or 'unreachable'",
 	.needs = MODE_BLOCKS,
 	.reshapes = true,
 	.help = "what text reports and --csv show: leaks (the default), growth, "
@@ -57,8 +54,6 @@ OPTION(VIEW,
 OPTION(SORT,
 	"sort", .argument = "KEY", .offline = OFFLINE_ALL,
 	.kind = KIND_CHOICE, FIELD(sort), .choices = choice_sorts,
-	.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak', "
-		    "'at-peak', 'temporary', 'lost' or 'cumulative'",
 	.reshapes = true,
 	.help = "rank stacks by size (bytes, the default of most views), count "
 		"(blocks), traffic (bytes allocated), growth (since the last report), "
@@ -71,8 +66,6 @@ OPTION(GROUP_BY,
 	"group-by", .argument = "WHAT",
 	.offline = OFFLINE_REPLAY, .kind = KIND_CHOICE, FIELD(group_by),
 	.choices = choice_groups,
-	.expected = "'stack', 'process', 'function', 'caller', 'module', 'library', "
-		    "'source', 'line', 'allocator' or 'thread'",
 	.reshapes = true,
 	.help = "with several processes: stack (the default) makes one row of the same "
 		"stack in all of them, process lists the rows of each together. Instead of "

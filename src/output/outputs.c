@@ -20,16 +20,23 @@
 /* Files list at least this many single blocks, even if the report shows fewer. */
 #define SINGLES_MIN 10
 
-/* Their renderers. */
-static const char *const kinds[OUTPUT_KIND_COUNT] = {
-	[OUTPUT_FLAMEGRAPH] = "collapsed",
-	[OUTPUT_FLAME] = "flame",
-	[OUTPUT_PPROF] = "pprof",
-	[OUTPUT_CSV] = "csv",
-	[OUTPUT_JSON] = "json",
-	[OUTPUT_HTML] = "html",
-	[OUTPUT_SAVE] = NULL, /* writes the snapshot, not a report */
+static const struct {
+	const char *name; /* of the renderer */
+	enum output_kind file;
+} formats[] = {
+#define FORMAT(name, shown, file, scope) {#name, OUTPUT_##file},
+#include "render/format_rows.h"
+#undef FORMAT
 };
+
+/* The renderer of this kind of file. NULL: --save writes the snapshot, not a report. */
+static const char *format_of(size_t kind)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (formats[i].file == kind)
+			return formats[i].name;
+	return NULL;
+}
 
 static bool is_due(const struct outputs *outputs, size_t kind, bool is_final)
 {
@@ -155,7 +162,7 @@ static struct error *render(const struct options *options, size_t kind,
 	if (kind == OUTPUT_FLAME || kind == OUTPUT_HTML)
 		return render_graph(options, kind, subject, out);
 	if (subject->diff)
-		return diff_renderer_find(kinds[kind])->render(subject->diff, out);
+		return diff_renderer_find(format_of(kind))->render(subject->diff, out);
 	if (kind == OUTPUT_JSON || kind == OUTPUT_CSV) {
 		struct report_options all = report->options;
 		struct report view;
@@ -168,11 +175,11 @@ static struct error *render(const struct options *options, size_t kind,
 		else
 			all.past = view_find(options->view)->past;
 		err = report_view(report, &all, &view);
-		return err ? err : renderer_find(kinds[kind])->render(&view, out);
+		return err ? err : renderer_find(format_of(kind))->render(&view, out);
 	}
 	if (kind == OUTPUT_SAVE)
 		return snapshot_write(subject->saved, out);
-	return renderer_find(kinds[kind])->render(report, out);
+	return renderer_find(format_of(kind))->render(report, out);
 }
 
 static void say_written(const struct outputs *outputs, const struct new_file *file)

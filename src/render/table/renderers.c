@@ -6,9 +6,11 @@
 #include "render/formats.h"
 
 const struct renderer *const renderers[] = {
-	&text_renderer,      &brief_renderer, &json_renderer,
-	&collapsed_renderer, &csv_renderer,   &pprof_renderer,
-	&flame_renderer,     &html_renderer,  NULL};
+#define FORMAT(name, shown, file, scope) &name##_renderer,
+#include "render/format_rows.h"
+#undef FORMAT
+	NULL,
+};
 
 const struct renderer *renderer_find(const char *name)
 {

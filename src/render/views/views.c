@@ -4,18 +4,9 @@
 #include "render/views/all.h"
 
 const struct view_ops *const views[] = {
-	&view_leaks,
-	&view_growth,
-	&view_traffic,
-	&view_peak,
-	&view_allocations,
-	&view_threads,
-	&view_histogram,
-	&view_lifetimes,
-	&view_processes,
-	&view_functions,
-	&view_tree,
-	&view_unreachable,
+#define VIEW(name) &view_##name,
+#include "render/views/view_rows.h"
+#undef VIEW
 	NULL,
 };
 

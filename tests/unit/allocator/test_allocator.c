@@ -97,7 +97,7 @@ static void function_table(void)
 	const char *names[512];
 	size_t count = 0;
 
-	for (size_t i = 0; i < ALLOC_FAMILY_COUNT; i++) {
+	for (size_t i = 0; i < alloc_family_count; i++) {
 		const struct alloc_family *family = &alloc_families[i];
 		bool allocates = false, frees = false;
 

@@ -16,7 +16,6 @@ static void check_choices(void)
 	for (; row->choices[i]; i++) {
 		REQUIRE(views[i]);
 		CHECK_STR(row->choices[i], views[i]->name);
-		CHECK_CONTAINS(row->expected, views[i]->name);
 		CHECK_CONTAINS(row->help, views[i]->name);
 	}
 	CHECK(!views[i]);
@@ -24,14 +23,12 @@ static void check_choices(void)
 	for (i = 0; row->choices[i]; i++) {
 		REQUIRE(i < REPORT_SORTS);
 		CHECK_STR(row->choices[i], report_sort_name((enum report_sort)i));
-		CHECK_CONTAINS(row->expected, row->choices[i]);
 		CHECK_CONTAINS(row->help, row->choices[i]);
 	}
 	CHECK_INT(i, REPORT_SORTS);
 	row = &option_rows[OPTION_FORMAT];
 	for (i = 0; row->choices[i]; i++) {
 		CHECK(renderer_find(row->choices[i]));
-		CHECK_CONTAINS(row->expected, row->choices[i]);
 		CHECK_CONTAINS(row->help, row->choices[i]);
 	}
 	CHECK_INT(i, 3);
