@@ -110,7 +110,8 @@ static uint64_t end_reading(struct bench *b, bool *settled)
 	return sum;
 }
 
-/* The first half of journal_add() (probes/arrays/live.c), up to where it may be preempted. */
+/* The first half of journal_add() (probes/arrays/live.c), up to where it may be
+ * preempted. */
 static struct abi_journal *take_entry(struct bench *b)
 {
 	uint64_t half = ABI_JOURNAL_HALF(b->control.draining);
