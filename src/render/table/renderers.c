@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-#include "render/formats.h"
+#include "render/renderer.h"
+
+#define FORMAT(name, shown, file, scope) extern const struct renderer name##_renderer;
+#include "render/format_rows.h"
+#undef FORMAT
 
 const struct renderer *const renderers[] = {
 #define FORMAT(name, shown, file, scope) &name##_renderer,
