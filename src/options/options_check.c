@@ -12,8 +12,6 @@
 #include "frames/filter.h"
 #include "util/listen_address.h"
 #include "util/cleanup.h"
-#include "util/glob.h"
-#include "util/path.h"
 #include "util/strbuf.h"
 #include "util/units.h"
 
@@ -79,13 +77,7 @@ static const struct trace_mode *mode_of(const struct options_given *given)
 	return trace_mode_of(&given->options->trace);
 }
 
-static bool can(const struct options_given *given, unsigned abilities)
-{
-	return trace_mode_can(&given->options->trace, abilities);
-}
-
-/* The option that selects the mode. OPTION_ID_COUNT: none, the mode is the default. */
-static enum option_id mode_option(const struct options_given *given)
+enum option_id options_mode_option(const struct options_given *given)
 {
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
 		if (option_rows[i].selects && given->values[i] &&
@@ -142,8 +134,9 @@ static struct error *check_group_by(const struct options_given *given)
 		return option_error_clash_value(OPTION_VIEW, options->view,
 						OPTION_GROUP_BY,
 						"is for --view functions");
-	if (!can(given, MODE_BLOCKS))
-		return option_error_clash_value(OPTION_GROUP_BY, name, mode_option(given),
+	if (!options_can(given, MODE_BLOCKS))
+		return option_error_clash_value(OPTION_GROUP_BY, name,
+						options_mode_option(given),
 						"lists stacks only");
 	options->view = "functions";
 	return NULL;
@@ -200,7 +193,7 @@ static struct error *check_view(const struct options_given *given)
 	if (options->trace.peak || options->flame_of == REPORT_FLAME_TRAFFIC)
 		options->trace.traffic = true;
 	/* The names of threads, also of those that have exited, come with it. */
-	if (options->group_by == REPORT_GROUP_THREAD && can(given, MODE_TRAFFIC))
+	if (options->group_by == REPORT_GROUP_THREAD && options_can(given, MODE_TRAFFIC))
 		options->trace.traffic = true;
 	if (options->trace.combined_only && options->sort == REPORT_SORT_AGE)
 		return option_error_clash_value(OPTION_SORT, "age", OPTION_COMBINED_ONLY,
@@ -257,85 +250,6 @@ static struct error *check_offline(const struct options_given *given)
 	return NULL;
 }
 
-/* Are probes set in all processes? */
-static bool is_wide(const struct options_given *given)
-{
-	const struct options *options = given->options;
-
-	return !options->pid_count && !options->command && !options->dry_run &&
-	       can(given, MODE_PROCESSES) && (options->library || can(given, MODE_HITS));
-}
-
-/* The C library is in every process, an allocator of its own in few. */
-static bool touches_all(const struct options_given *given)
-{
-	static const char *const names[] = {"libc.so*", "libc-2.*", "libc.musl*",
-					    "ld-musl*"};
-
-	if (can(given, MODE_HITS))
-		return true;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (glob_match(names[i], path_base_name(given->options->library)))
-			return true;
-	return false;
-}
-
-static struct error *check_all(const struct options_given *given)
-{
-	const struct options *options = given->options;
-
-	if (options->pid_count || options->command)
-		return option_error("--all does not work with a process or a command: it "
-				    "traces every process");
-	if (!is_wide(given))
-		return option_error("--all needs --growth, --event SPEC or --lib FILE, "
-				    "which say what to trace in every process");
-	if (options->follow_forks)
-		return option_error("--follow-forks does not work with --all, which "
-				    "traces every process anyway");
-	return NULL;
-}
-
-/* The name of the option that makes a run trace all processes. */
-static const char *wide_option(const struct options_given *given)
-{
-	return option_rows[can(given, MODE_HITS) ? mode_option(given) : OPTION_LIB].name;
-}
-
-/* Check the options that choose what to trace. */
-static struct error *check_target(const struct options_given *given)
-{
-	const struct options *options = given->options;
-
-	if (options->action != ACTION_TRACE)
-		return NULL;
-	if (options->all)
-		return check_all(given);
-	if (options->pid_count && options->program)
-		return option_error("--program does not work with --pid: one starts a "
-				    "process, the other names one that runs already");
-	if (!options->pid_count && !options->command && !options->library &&
-	    can(given, MODE_CALLS))
-		return option_error(
-			"which process? Try memtrace -p PID (pidof NAME "
-			"finds it) or memtrace -- COMMAND; --help shows more");
-	if (options->pid_count && options->command)
-		return option_error("--pid does not work with a command after '--': one "
-				    "names a process that runs already, the other starts "
-				    "one");
-	if (is_wide(given) && touches_all(given))
-		return option_error("--%s %s traces every process of the machine: add "
-				    "--all if that is meant, or -p PID",
-				    wide_option(given),
-				    can(given, MODE_HITS) ? "without a process"
-							  : "of the C library");
-	if (options->follow_forks && !options->pid_count && !options->command)
-		return option_error("--follow-forks needs --pid or a command; --%s alone "
-				    "traces every process anyway",
-				    wide_option(given));
-	return NULL;
-}
-
 /* Check the options for sampling, recorded data and stack depth. */
 static struct error *check_blocks(const struct options_given *given)
 {
@@ -345,11 +259,11 @@ static struct error *check_blocks(const struct options_given *given)
 		return option_error_clash(OPTION_SAMPLE_BYTES, OPTION_SAMPLE_EVERY,
 					  "samples regardless of the size");
 	/* Profiles that are scraped have alloc_space. */
-	if (options->listen && can(given, MODE_TRAFFIC))
+	if (options->listen && options_can(given, MODE_TRAFFIC))
 		options->trace.traffic = true;
 	/* A snapshot should contain everything that a replay may ask for. */
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
-	    can(given, MODE_TRAFFIC)) {
+	    options_can(given, MODE_TRAFFIC)) {
 		options->trace.traffic = true;
 		options->trace.peak |= !options->trace.sample_bytes;
 	}
@@ -394,7 +308,7 @@ static struct error *check_needs(const struct options_given *given, unsigned abl
 static struct error *check_mode(const struct options_given *given)
 {
 	const struct trace_mode *mode = mode_of(given);
-	enum option_id by = mode_option(given);
+	enum option_id by = options_mode_option(given);
 
 	if (given->options->action != ACTION_TRACE)
 		return NULL;
@@ -428,7 +342,7 @@ static struct error *check_with_kernel(const struct options_given *given)
 static struct error *check_mode_values(const struct options_given *given)
 {
 	struct options *options = given->options;
-	enum option_id by = mode_option(given);
+	enum option_id by = options_mode_option(given);
 	enum option_id from = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;
 	struct event_spec spec;
 	struct error *err;
@@ -439,17 +353,17 @@ static struct error *check_mode_values(const struct options_given *given)
 			return err;
 		event_spec_deinit(&spec);
 	}
-	if (!can(given, MODE_PROCESSES) && options->pid_count > 1)
+	if (!options_can(given, MODE_PROCESSES) && options->pid_count > 1)
 		return option_error("--%s works with one process at most; got %zu",
 				    option_rows[by].name, options->pid_count);
-	if (!can(given, MODE_BLOCKS) &&
+	if (!options_can(given, MODE_BLOCKS) &&
 	    (report_sort_needs(options->sort) || options->sort == REPORT_SORT_AGE))
 		return option_error_clash_value(
 			OPTION_SORT, given->values[OPTION_SORT], by,
 			"measures nothing but size, count and growth");
-	if (!can(given, MODE_BLOCKS))
+	if (!options_can(given, MODE_BLOCKS))
 		options->older_ns = 0;
-	if (!can(given, MODE_TRAFFIC) && options->trace.traffic)
+	if (!options_can(given, MODE_TRAFFIC) && options->trace.traffic)
 		return option_error_clash_value(from, given->values[from], by,
 						"measures no traffic of call paths");
 	return NULL;
@@ -567,7 +481,8 @@ static enum option_id not_live_only(const struct options_given *given)
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
 		if (given->values[i] && option_rows[i].reshapes)
 			return (enum option_id)i;
-	return can(given, MODE_CALLS) ? OPTION_ID_COUNT : mode_option(given);
+	return options_can(given, MODE_CALLS) ? OPTION_ID_COUNT
+					      : options_mode_option(given);
 }
 
 static struct error *check_format(const struct options_given *given)
@@ -590,11 +505,11 @@ struct error *options_check(const struct options_given *given)
 {
 	/* In this order: later checks rely on earlier ones. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
-		check_offline,     choose_mode,       check_view,
-		check_target,      check_blocks,      check_mode,
-		check_mode_values, check_with_kernel, check_sizes,
-		check_combined,    check_files,       check_format,
-		check_live,        check_listen,      options_check_unreachable,
+		check_offline,        choose_mode,       check_view,
+		options_check_target, check_blocks,      check_mode,
+		check_mode_values,    check_with_kernel, check_sizes,
+		check_combined,       check_files,       check_format,
+		check_live,           check_listen,      options_check_unreachable,
 	};
 	struct error *err = check_prime(given);
 

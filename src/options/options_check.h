@@ -5,6 +5,7 @@
 #define OPTIONS_OPTIONS_CHECK_H
 
 #include "options/option_table.h"
+#include "trace/trace_mode.h"
 
 struct options_given {
 	struct options *options;
@@ -20,6 +21,21 @@ struct error *options_check_unreachable(const struct options_given *given)
 /* Fill in defaults that depend on other options. ERROR_USAGE: the message is one line, as
  * of options_parse(), about the first option that conflicts with the others. */
 struct error *options_check(const struct options_given *given)
+	__attribute__((warn_unused_result));
+
+/* --- for the checks ----------------------------------------------------------------- */
+
+/* Can the mode do all of `abilities` (enum mode_ability)? */
+static inline bool options_can(const struct options_given *given, unsigned abilities)
+{
+	return trace_mode_can(&given->options->trace, abilities);
+}
+
+/* The option that selects the mode. OPTION_ID_COUNT: none, the mode is the default. */
+enum option_id options_mode_option(const struct options_given *given);
+
+/* Check the options that choose what to trace. */
+struct error *options_check_target(const struct options_given *given)
 	__attribute__((warn_unused_result));
 
 #endif
