@@ -18,6 +18,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include "arch/arch.h"
 #include "attach/attach_events.h"
 #include "bpf/features.h"
 #include "bpf/link.h"
@@ -132,22 +133,10 @@ static void run_filtered(uint64_t offset)
 	syscall(SYS_exit_group, call_probed() == plain ? CHILD_UNTESTED : CHILD_LIVED);
 }
 
-#if defined(__x86_64__)
-
-/* arch/x86/include/uapi/asm/prctl.h; not every libc defines them */
-#define ARCH_SHSTK_ENABLE 0x5001
-#define ARCH_SHSTK_SHSTK  1ul
-
-/* Functions that were called before the shadow stack was enabled cannot return any more,
- * so the system call is made inline. */
 static void run_shadowed(uint64_t offset)
 {
-	long result = SYS_arch_prctl;
+	long result = arch_shadow_stack_enable();
 
-	__asm__ volatile("syscall"
-			 : "+a"(result)
-			 : "D"((long)ARCH_SHSTK_ENABLE), "S"(ARCH_SHSTK_SHSTK)
-			 : "rcx", "r11", "memory");
 	if (result == -EOPNOTSUPP || result == -EINVAL)
 		_exit(CHILD_IMPOSSIBLE);
 	if (result)
@@ -159,8 +148,6 @@ static void run_shadowed(uint64_t offset)
 		_exit(CHILD_UNTESTED);
 	_exit(call_probed() == plain ? CHILD_UNTESTED : CHILD_LIVED);
 }
-
-#endif
 
 /* prctl(2); not every libc defines them */
 #define SET_SYSCALL_USER_DISPATCH 59
@@ -241,11 +228,7 @@ enum trampoline_verdict trampoline_test_seccomp(void)
 
 enum trampoline_verdict trampoline_test_shadow_stack(void)
 {
-#if defined(__x86_64__)
 	return test(run_shadowed, SIGSEGV);
-#else
-	return TRAMPOLINE_PASSES;
-#endif
 }
 
 enum trampoline_verdict trampoline_test_dispatch(void)

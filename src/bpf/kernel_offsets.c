@@ -6,6 +6,7 @@
 
 #include <bpf/btf.h>
 
+#include "arch/arch.h"
 #include "bpf/kernel_identity.h"
 #include "util/cleanup.h"
 
@@ -46,29 +47,14 @@ static bool struct_member(const struct btf *btf, const char *type, const char *n
 	return id > 0 && member_find(btf, (uint32_t)id, name, offset, member_type);
 }
 
-/* THREAD_SIZE: arch/x86/include/asm/page_64_types.h; doubled by CONFIG_KASAN. */
 static uint32_t stack_bytes(const struct btf *btf)
 {
-#if defined(__x86_64__)
 	uint32_t offset, type;
 
-	return struct_member(btf, "kmem_cache", "kasan_info", &offset, &type) ? 32768
-									      : 16384;
-#else
-	(void)btf;
-	return 0;
-#endif
+	return struct_member(btf, "kmem_cache", "kasan_info", &offset, &type)
+		       ? arch.kernel_stack_kasan_bytes
+		       : arch.kernel_stack_bytes;
 }
-
-#if defined(__x86_64__)
-/* The members of struct pt_regs that the probes read, with their offsets in
- * probes/kernel. */
-static const struct {
-	const char *name;
-	uint32_t offset;
-} pt_regs_members[] = {{"bp", 32},  {"ax", 80},  {"cx", 88},  {"dx", 96},
-		       {"si", 104}, {"di", 112}, {"ip", 128}, {"sp", 152}};
-#endif
 
 void kernel_offsets_read(struct kernel_offsets *ret)
 {
@@ -114,18 +100,17 @@ void kernel_offsets_read(struct kernel_offsets *ret)
 	ret->stack_bytes = stack_bytes(btf);
 	ret->has_stack = ret->stack_bytes && struct_member(btf, "task_struct", "stack",
 							   &ret->task_stack, &type);
-#if defined(__x86_64__)
-	ret->has_pt_regs = btf__find_by_name_kind(btf, "pt_regs", BTF_KIND_STRUCT) > 0;
+	ret->has_pt_regs = arch.member_count &&
+			   btf__find_by_name_kind(btf, "pt_regs", BTF_KIND_STRUCT) > 0;
 	ret->pt_regs_as_embedded = ret->has_pt_regs;
-	for (size_t i = 0; i < sizeof(pt_regs_members) / sizeof(*pt_regs_members); i++) {
+	for (size_t i = 0; i < arch.member_count; i++) {
 		uint32_t offset;
 
-		if (!struct_member(btf, "pt_regs", pt_regs_members[i].name, &offset,
+		if (!struct_member(btf, "pt_regs", arch.members[i].name, &offset,
 				   &type) ||
-		    offset != pt_regs_members[i].offset)
+		    offset != arch.members[i].offset)
 			ret->pt_regs_as_embedded = false;
 	}
-#endif
 }
 
 void kernel_offsets_get(const struct cache *cache, struct kernel_offsets *ret)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "code/after_syscall.h"
 
+#include "arch/arch.h"
 #include "code/decode.h"
 #include "code/start.h"
 #include "elf/elf.h"
@@ -65,9 +66,8 @@ struct error *syscall_function_find(const struct target_file *from, const char *
 		return err;
 	ret->size = elf_file_read(file, symbol.file_offset, ret->code,
 				  (size_t)symbol.size_bytes);
-#if defined(__x86_64__)
-	ret->after = after_syscall(ret->code, ret->size);
-#endif
+	if (arch.has_decoder)
+		ret->after = after_syscall(ret->code, ret->size);
 	if (ret->after)
 		ret->offset = symbol.file_offset;
 	return NULL;

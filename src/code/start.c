@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "code/decode.h"
 #include "process/target_elf.h"
 #include "process/target_file.h"
@@ -142,9 +143,8 @@ static bool is_led_to(const struct starts *s, const struct around *around,
 
 	if (!around->has_before || distance > BEFORE_MAX)
 		return address % USUAL_ALIGNMENT == 0;
-#if !defined(__x86_64__)
-	return address % 4 == 0;
-#endif
+	if (!arch.has_decoder)
+		return address % arch.code_alignment == 0;
 	error_destroy(elf_image_load(&s->image, around->before, distance, &code));
 	is_led = code.data && code.size_bytes == distance &&
 		 ends_with_instruction(code.data, code.size_bytes);

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
+#include "arch/arch.h"
 #include "compile/embedded.h"
 #include "util/cleanup.h"
 #include "util/whole_io.h"
@@ -138,17 +139,7 @@ static bool add_include(struct headers *headers, const char *dir, const char *be
 
 static struct error *installed_create(struct headers *headers, const char *dir)
 {
-	static const char *const generated[] = {
-		"build/include",
-		"build/include/generated/uapi",
-#if defined(__x86_64__)
-		"build/arch/x86/include/generated",
-		"build/arch/x86/include/generated/uapi",
-#elif defined(__aarch64__)
-		"build/arch/arm64/include/generated",
-		"build/arch/arm64/include/generated/uapi",
-#endif
-	};
+	char generated[4][64] = {"build/include", "build/include/generated/uapi"};
 	const size_t count = sizeof(generated) / sizeof(*generated);
 	char real[PATH_MAX];
 	const char *tree = NULL;
@@ -175,6 +166,10 @@ static struct error *installed_create(struct headers *headers, const char *dir)
 	if (strcmp(tree, "/source"))
 		return NULL;
 
+	snprintf(generated[2], sizeof(generated[2]), "build/arch/%s/include/generated",
+		 arch.kernel_name);
+	snprintf(generated[3], sizeof(generated[3]),
+		 "build/arch/%s/include/generated/uapi", arch.kernel_name);
 	headers->flags = calloc(count, sizeof(char *));
 	if (!headers->flags)
 		return error_no_memory();

@@ -9,16 +9,10 @@
 #include "abi.h"
 #include "compile/source_fragments.h"
 #include "util/cleanup.h"
+#include "arch/arch.h"
 #include "util/strbuf.h"
 
 DEFINE_CLEANUP(struct source *, source_destroy);
-
-#if defined(__x86_64__)
-/* rcx, rdx, rsi and rdi: they have the first four arguments at a function's entry. */
-#define CONVENTION_REGISTERS (1u << 1 | 1u << 2 | 1u << 6 | 1u << 7)
-#else
-#define CONVENTION_REGISTERS 0u
-#endif
 
 bool source_serves(const struct source *source, uint64_t site)
 {
@@ -39,7 +33,7 @@ size_t source_site_index(const struct source *source, uint64_t site)
 
 static bool collect_sites(struct source *source, const struct meanings *meanings)
 {
-	source->registers = CONVENTION_REGISTERS;
+	source->registers = arch.argument_registers;
 	vec_foreach (site, &meanings->list) {
 		if (!source_site_is_result(*site))
 			source->registers |= source_site_registers(*site);

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "abi.h"
 
 /* The ring of unwind misses. It holds 250 with whole copies of large stacks, or some
@@ -131,9 +132,7 @@ static bool add_compiler_flags(struct source_flags *flags,
 	ok &= source_flags_add(flags, "-DMEMTRACE_LINUX_VERSION_CODE=%u",
 			       linux_version_code());
 	ok &= source_flags_add(flags, "-DMEMTRACE_PAGE_SIZE=%ld", sysconf(_SC_PAGESIZE));
-#if defined(__x86_64__)
-	ok &= source_flags_add(flags, "-D__TARGET_ARCH_x86");
-#endif
+	ok &= source_flags_add(flags, "%s", arch.probes_flag);
 	return ok;
 }
 

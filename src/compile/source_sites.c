@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/source_sites.h"
 
+#include "arch/arch.h"
 #include "abi.h"
 #include "plan/site.h"
 
@@ -47,18 +48,14 @@ uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned 
 	       (inside ? ABI_SITE_INSIDE : 0);
 }
 
-/* The index of a register's word in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h).
- * Callers never ask for the stack pointer. */
+/* The index of a register's word in struct pt_regs. Callers never ask for the stack
+ * pointer, which the four bits of a site have no room for. */
 static uint64_t register_word(uint8_t reg)
 {
-	static const uint8_t words[INSN_REGISTERS] = {
-		[INSN_RAX] = 10, [INSN_RCX] = 11, [INSN_RDX] = 12, [INSN_RBX] = 5,
-		[INSN_RSP] = 15, [INSN_RBP] = 4,  [INSN_RSI] = 13, [INSN_RDI] = 14,
-		[8] = 9,         [9] = 8,         [10] = 7,        [11] = 6,
-		[12] = 3,        [13] = 2,        [14] = 1,        [15] = 0,
-	};
+	uint8_t offset = 0;
 
-	return words[reg % INSN_REGISTERS];
+	(void)arch_register_offset(reg % INSN_REGISTERS, &offset);
+	return offset / 8;
 }
 
 static uint64_t result_bits(uint32_t effect, int32_t sp_delta, uint8_t bp_words)

@@ -12,6 +12,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "util/cleanup.h"
 
 #define GIB              (UINT64_C(1) << 30)
@@ -20,14 +21,6 @@
 #define MAP_MIN_BYTES    (GIB / 4)
 #define SECTIONS_MAX     0xff00u /* SHN_LORESERVE: more needs extended numbering */
 #define SEGMENTS_MAX     4096u
-
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
-#else
-#error "this machine is not supported"
-#endif
 
 DEFINE_CLEANUP(struct debug_elf *, debug_elf_close);
 
@@ -41,7 +34,7 @@ static struct error *check_header(const Elf64_Ehdr *h, size_t n)
 {
 	if (n < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
 	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    h->e_machine != MACHINE)
+	    h->e_machine != arch.elf_machine)
 		return malformed("its header");
 	if (h->e_type != ET_EXEC && h->e_type != ET_DYN && h->e_type != ET_REL)
 		return malformed("its type");

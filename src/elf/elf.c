@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "elf/elf_file.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
@@ -18,16 +19,6 @@
 #define SECTIONS_MAX    0xff00u /* SHN_LORESERVE: more needs extended numbering */
 #define SEGMENTS_MAX    4096u
 #define NOTES_MAX_BYTES ((uint64_t)64 << 10)
-
-#if defined(__x86_64__)
-#define MACHINE      EM_X86_64
-#define MACHINE_NAME "x86_64"
-#elif defined(__aarch64__)
-#define MACHINE      EM_AARCH64
-#define MACHINE_NAME "aarch64"
-#else
-#error "this machine is not supported"
-#endif
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
@@ -102,20 +93,19 @@ static struct error *check_header(struct elf_file *file)
 	if (n < EI_NIDENT || memcmp(h.e_ident, ELFMAG, SELFMAG))
 		return error_create(ERROR_MALFORMED, "not an ELF file");
 	if (h.e_ident[EI_CLASS] == ELFCLASS32)
-		return error_create(
-			ERROR_UNSUPPORTED,
-			"a 32-bit program or library; only 64-bit ones of " MACHINE_NAME
-			" are supported");
+		return error_create(ERROR_UNSUPPORTED,
+				    "a 32-bit program or library; only 64-bit ones of %s "
+				    "are supported",
+				    arch.name);
 	if (h.e_ident[EI_CLASS] != ELFCLASS64)
 		return elf_file_malformed("its class");
 	if (n < sizeof(h))
 		return elf_file_malformed("its header");
-	if (h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != MACHINE)
-		return error_create(
-			ERROR_UNSUPPORTED,
-			"made for another machine (ELF machine %u); only " MACHINE_NAME
-			" is supported",
-			h.e_machine);
+	if (h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != arch.elf_machine)
+		return error_create(ERROR_UNSUPPORTED,
+				    "made for another machine (ELF machine %u); only %s "
+				    "is supported",
+				    h.e_machine, arch.name);
 	if (h.e_type != ET_EXEC && h.e_type != ET_DYN)
 		return error_create(
 			ERROR_UNSUPPORTED,

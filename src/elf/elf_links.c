@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "elf/elf_file.h"
 #include "elf/elf_here.h"
 
@@ -15,20 +16,6 @@
 /* Bound on the symbols read, in total, to name indirect functions. glibc has 80 of
  * these functions and 3000 symbols. */
 #define SYMBOLS_MAX 20000000u
-
-#if defined(__x86_64__)
-#define IS_SYMBOLIC(type)                                                                \
-	((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT ||                  \
-	 (type) == R_X86_64_64)
-#define IS_RELATIVE(type)  ((type) == R_X86_64_RELATIVE)
-#define IS_IRELATIVE(type) ((type) == R_X86_64_IRELATIVE)
-#elif defined(__aarch64__)
-#define IS_SYMBOLIC(type)                                                                \
-	((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT ||                \
-	 (type) == R_AARCH64_ABS64)
-#define IS_RELATIVE(type)  ((type) == R_AARCH64_RELATIVE)
-#define IS_IRELATIVE(type) ((type) == R_AARCH64_IRELATIVE)
-#endif
 
 /* The name at `offset` of a string table; NULL unless it ends within the table. */
 static const char *name_at(const Elf_Data *names, uint64_t offset)
@@ -106,11 +93,11 @@ static struct error *add_section(struct elf_file *file, Elf_Scn *scn, const GElf
 
 		if (ret->list.len >= LINKS_MAX)
 			return NULL;
-		if (IS_SYMBOLIC(type)) {
+		if (arch_relocation(type) == ARCH_RELOCATION_SYMBOLIC) {
 			symbol_of(&symbols, GELF_R_SYM(rela.r_info), &link);
-		} else if (IS_RELATIVE(type)) {
+		} else if (arch_relocation(type) == ARCH_RELOCATION_RELATIVE) {
 			link.address = (uint64_t)rela.r_addend;
-		} else if (IS_IRELATIVE(type)) {
+		} else if (arch_relocation(type) == ARCH_RELOCATION_IRELATIVE) {
 			link.name = resolver_name(file, (uint64_t)rela.r_addend, left);
 		} else {
 			continue;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/go_table.h"
 
+#include "arch/arch.h"
+
 #include <elf.h>
 #include <string.h>
 
@@ -96,7 +98,8 @@ uint64_t go_table_relocated(const void *relocations, size_t size_bytes, uint64_t
 	for (size_t at = 0; sizeof(rela) <= size_bytes - at; at += sizeof(rela)) {
 		memcpy(&rela, (const char *)relocations + at, sizeof(rela));
 		if (rela.r_offset == address &&
-		    ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
+		    arch_relocation(ELF64_R_TYPE(rela.r_info)) ==
+			    ARCH_RELOCATION_RELATIVE)
 			return (uint64_t)rela.r_addend;
 	}
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "arch/arch.h"
 #include "code/callees.h"
 #include "code/cfg.h"
 #include "code/flow.h"
@@ -22,13 +23,12 @@
 static unsigned kernel_emulates(void)
 {
 	unsigned emulated = 0;
-#if defined(__x86_64__)
 	struct utsname name;
 	unsigned major, minor;
 
-	if (uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2)
+	if (arch.has_decoder && uname(&name) == 0 &&
+	    sscanf(name.release, "%u.%u", &major, &minor) == 2)
 		emulated = place_kernel_emulates(major, minor);
-#endif
 	return emulated;
 }
 
@@ -414,12 +414,8 @@ static bool may_throw(const struct alloc_function *function)
  * only possibility. */
 static bool is_thrown_through(const struct alloc_function *function)
 {
-#if defined(__x86_64__)
-	return may_throw(function) && !strstr(function->name, "nothrow");
-#else
-	(void)function;
-	return false;
-#endif
+	return arch.has_decoder && may_throw(function) &&
+	       !strstr(function->name, "nothrow");
 }
 
 static bool lacks_cfi(const struct site_code *c, uint64_t address)
@@ -449,9 +445,8 @@ static void find_returns(struct site_code *c, const struct allocator_function *f
 	if (!has_sites(c, request.address))
 		request.asked = RETURN_NO_SIZE;
 
-#if !defined(__x86_64__)
-	why = "the code of this machine is not understood";
-#endif
+	if (!arch.has_decoder)
+		why = "the code of this machine is not understood";
 	if (!why)
 		why = returns_find(&c->returns, &request, &site->returns);
 	if (!why)

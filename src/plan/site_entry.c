@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "code/decode.h"
 #include "code/place.h"
 
@@ -119,17 +120,14 @@ static const char *place_first(const struct site_file *file,
 {
 	const struct place_request nothing_emulated = {.emulated = 0};
 	/* A nop is assumed if the code cannot be read. */
-	uint8_t code[CODE_BEHIND] = {0x90};
+	uint8_t code[CODE_BEHIND] = {arch.nop[0]};
 	size_t size = 0;
 	const char *why = NULL;
 
-#if defined(__x86_64__)
-	size = elf_file_read(file->elf, symbol->file_offset, code, sizeof(code));
+	if (arch.has_decoder)
+		size = elf_file_read(file->elf, symbol->file_offset, code, sizeof(code));
 	if (size)
 		why = doubt_first(file, symbol, code, size);
-#else
-	(void)doubt_first;
-#endif
 	return place_choose(code, size ? size : 1, &nothing_emulated, ret) ? why
 									   : ret->reason;
 }

@@ -3,11 +3,10 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
 #include "code/decode.h"
 #include "process/live_thread.h"
 #include "util/cleanup.h"
-
-#define TRAP 0xcc /* int3, as the kernel writes for a uprobe */
 
 static bool is_ours(const struct site_target *target, uint64_t file_offset)
 {
@@ -40,7 +39,7 @@ typedef const char *(*judge_fn)(const struct text *text, size_t at, uint8_t byte
  */
 static const char *judge_inside(const struct text *t, size_t at, uint8_t byte)
 {
-	if (byte != TRAP)
+	if (byte != arch.breakpoint)
 		return SITE_FIRST ": text in memory differs from the file";
 	if (is_ours(t->target, t->file_offset + at))
 		return NULL;
@@ -56,8 +55,9 @@ static const char changed[] = SITE_CHANGED;
 /* Any breakpoint is allowed where an instruction begins. */
 static const char *judge_any(const struct text *t, size_t at, uint8_t byte)
 {
-	return byte == TRAP && insn_decode_to(t->code, t->size, at) == at ? NULL
-									  : changed;
+	return byte == arch.breakpoint && insn_decode_to(t->code, t->size, at) == at
+		       ? NULL
+		       : changed;
 }
 
 static const char unreadable[] = SITE_FIRST ": text in memory cannot be read";

@@ -5,17 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "code/decode.h"
 #include "code/start.h"
 #include "util/cleanup.h"
 
 /* <sys/sdt.h> emits the assembler's `nop`. */
-#if defined(__x86_64__)
-static const uint8_t nop[] = {0x90};
-#elif defined(__aarch64__)
-static const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5};
-#endif
-
 #define SEMAPHORES      ".probes"
 #define SEMAPHORE_BYTES 2
 
@@ -103,7 +98,7 @@ static const char *read_code(struct usdt_file *f, const struct usdt_place *place
 			     uint64_t start, struct usdt_code *ret)
 {
 	const Elf64_Phdr *segment = elf_image_segment(&f->image, place->address);
-	uint64_t before = place->address - start, size = before + sizeof(nop);
+	uint64_t before = place->address - start, size = before + arch.nop_bytes;
 
 	if (!segment || !(segment->p_flags & PF_X) || start < segment->p_vaddr)
 		return "it is outside of the file's code";
@@ -127,13 +122,11 @@ static const char *read_code(struct usdt_file *f, const struct usdt_place *place
 
 static const char *check_nop(const struct usdt_code *code, size_t at)
 {
-	if (memcmp(code->bytes + at, nop, sizeof(nop)) != 0)
+	if (memcmp(code->bytes + at, arch.nop, arch.nop_bytes) != 0)
 		return "there is no nop of one byte";
-#if defined(__x86_64__)
-	bool begins = insn_decode_to(code->bytes, code->size, at) == at;
-#else
-	bool begins = at % sizeof(nop) == 0;
-#endif
+	bool begins = arch.has_decoder ? insn_decode_to(code->bytes, code->size, at) == at
+				       : at % arch.code_alignment == 0;
+
 	return begins ? NULL : "it is not known to be the beginning of an instruction";
 }
 
@@ -157,7 +150,7 @@ const char *usdt_file_check(struct usdt_file *f, const struct usdt_place *place,
 		return "its semaphore is not in a writable section " SEMAPHORES;
 	why = read_code(f, place, start, ret);
 	if (!why)
-		why = check_nop(ret, ret->size - sizeof(nop));
+		why = check_nop(ret, ret->size - arch.nop_bytes);
 	if (why)
 		usdt_code_deinit(ret);
 	return why;

@@ -10,10 +10,10 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "elf/elf.h"
 #include "elf/elf_file.h"
 #include "process/linker.h"
@@ -28,12 +28,6 @@ DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 /* Bound on stops before the announcement. If there are more, the start fails. */
 #define MAX_STOPS 64
-
-#if defined(__x86_64__)
-#define BREAKPOINT_BYTE 0xcc /* int3; the stop is one byte further */
-/* Invalid in 64-bit mode (Intel SDM volume 2, B.1): raises SIGILL. */
-#define INVALID_BYTE 0x06
-#endif
 
 /* --- the child -------------------------------------------------------------------- */
 
@@ -136,8 +130,6 @@ static struct error *find_linker(const struct proc *proc, uint64_t base,
 	return err;
 }
 
-#if defined(__x86_64__)
-
 /* Find struct r_debug: the linker stores its address in DT_DEBUG of the program's
  * dynamic section, which the program headers in the auxiliary vector lead to. */
 static uint64_t find_r_debug(pid_t pid)
@@ -216,27 +208,25 @@ static bool set_stop(pid_t pid, struct stop *stop)
 {
 	uint8_t ours;
 
-	return poke_byte(pid, stop->at.address, BREAKPOINT_BYTE, &stop->old) &&
-	       (stop->old != BREAKPOINT_BYTE ||
-		poke_byte(pid, stop->at.address, INVALID_BYTE, &ours));
+	return poke_byte(pid, stop->at.address, arch.breakpoint, &stop->old) &&
+	       (stop->old != arch.breakpoint ||
+		poke_byte(pid, stop->at.address, arch.invalid, &ours));
 }
 
-static bool is_at(const struct stop *stop, int sig, const struct user_regs_struct *regs)
+static bool is_at(const struct stop *stop, int sig, uint64_t pc)
 {
-	if (stop->old == BREAKPOINT_BYTE)
-		return sig == SIGILL && regs->rip == stop->at.address;
-	return sig == SIGTRAP && regs->rip == stop->at.address + 1;
+	if (stop->old == arch.breakpoint)
+		return sig == SIGILL && pc == stop->at.address;
+	return sig == SIGTRAP && pc == stop->at.address + arch.stop_bytes;
 }
 
 /* Make `byte` at `to`, with the bytes after it, the next instruction to execute. */
-static bool go_back(pid_t pid, const struct announcement *to, uint8_t byte,
-		    struct user_regs_struct *regs)
+static bool go_back(pid_t pid, const struct announcement *to, uint8_t byte)
 {
 	uint8_t replaced;
 
-	regs->rip = to->address;
 	return poke_byte(pid, to->address, byte, &replaced) &&
-	       ptrace(PTRACE_SETREGS, pid, NULL, regs) == 0;
+	       arch_pc_write(pid, to->address);
 }
 
 /* Execute one instruction. *ret gets the signal that arrived instead, or 0; then *code
@@ -258,8 +248,7 @@ static struct error *step(struct spawn *s, int *ret, int *code)
 }
 
 /* Execute the instruction under the breakpoint. *ret is as in step(). */
-static struct error *step_over(struct spawn *s, const struct stop *stop,
-			       struct user_regs_struct *regs, int *ret)
+static struct error *step_over(struct spawn *s, const struct stop *stop, int *ret)
 {
 	uint8_t byte = stop->old;
 	struct error *err;
@@ -267,7 +256,7 @@ static struct error *step_over(struct spawn *s, const struct stop *stop,
 	for (;;) {
 		int code = 0;
 
-		if (!go_back(s->pid, &stop->at, byte, regs))
+		if (!go_back(s->pid, &stop->at, byte))
 			return error_errno(ERROR_GONE, errno, "cannot resume pid %d",
 					   s->pid);
 		err = step(s, ret, &code);
@@ -284,15 +273,19 @@ static struct error *step_over(struct spawn *s, const struct stop *stop,
 static struct error *run_to(struct spawn *s, const struct announcement *to)
 {
 	struct stop stop = {.at = *to};
-	struct user_regs_struct regs;
 	int deliver = 0;
 	struct error *err;
+
+	if (arch.refuses)
+		return error_create(ERROR_UNSUPPORTED, "pid %d: memtrace %s", s->pid,
+				    arch.refuses);
 
 	if (!set_stop(s->pid, &stop))
 		return error_errno(ERROR_IO, errno, "cannot stop pid %d in its linker",
 				   s->pid);
 	for (int stops = 0; stops < MAX_STOPS; stops++) {
 		bool is_last;
+		uint64_t pc;
 		int sig;
 
 		if (ptrace(PTRACE_CONT, s->pid, NULL, (void *)(intptr_t)deliver))
@@ -302,11 +295,10 @@ static struct error *run_to(struct spawn *s, const struct announcement *to)
 		if (err)
 			return err;
 		deliver = sig;
-		if (ptrace(PTRACE_GETREGS, s->pid, NULL, &regs) ||
-		    !is_at(&stop, sig, &regs))
+		if (!arch_pc_read(s->pid, &pc) || !is_at(&stop, sig, pc))
 			continue;
 		is_last = is_consistent(s->pid);
-		err = step_over(s, &stop, &regs, &deliver);
+		err = step_over(s, &stop, &deliver);
 		if (err)
 			return err;
 		if (is_last) {
@@ -321,19 +313,6 @@ static struct error *run_to(struct spawn *s, const struct announcement *to)
 	return error_create(ERROR_UNSUPPORTED,
 			    "pid %d did not finish loading its libraries", s->pid);
 }
-
-#else
-
-static struct error *run_to(struct spawn *s, const struct announcement *to)
-{
-	(void)to;
-	return error_create(
-		ERROR_UNSUPPORTED,
-		"pid %d: memtrace cannot start programs on this kind of machine yet",
-		s->pid);
-}
-
-#endif
 
 static struct error *hold(struct spawn *s)
 {

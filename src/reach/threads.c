@@ -11,11 +11,11 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "process/procfs.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -248,16 +248,12 @@ static void scan_set(int tid, unsigned long set, uint64_t *state,
 
 static void read_pointers(struct reach_thread *thread)
 {
-#ifdef __x86_64__
-	struct user_regs_struct regs;
-	struct iovec iov = {&regs, sizeof(regs)};
+	uint64_t stack, storage;
 
-	if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)(long)NT_PRSTATUS, &iov) ||
-	    iov.iov_len < sizeof(regs))
+	if (!arch_pointers_read(thread->tid, &stack, &storage))
 		return;
-	thread->stack_pointer = regs.rsp;
-	thread->thread_pointer = regs.fs_base;
-#endif
+	thread->stack_pointer = stack;
+	thread->thread_pointer = storage;
 }
 
 /* The values that come with signals which wait for the thread (sigqueue(3)). */

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "bpf/kernel_offsets.h"
 #include "trace/tracer_state.h"
 #include "util/cleanup.h"
@@ -19,6 +20,8 @@ DEFINE_CLEANUP(struct headers *, headers_destroy);
 
 struct error *tracer_check_kernel(const struct tracer *t)
 {
+	if (arch.refuses)
+		return error_create(ERROR_UNSUPPORTED, "memtrace %s", arch.refuses);
 	if (t->config->tables == TABLES_ARRAYS && !t->features.atomics)
 		return error_create(
 			ERROR_UNSUPPORTED,

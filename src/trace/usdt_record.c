@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/usdt_record.h"
 
-#include <stddef.h>
-
-#include <asm/ptrace.h>
+#include "arch/arch.h"
 
 /* The offset in struct pt_regs of a register by its number (usdt_args.h). */
 static uint8_t register_offset(uint8_t number)
 {
-#if defined(__x86_64__)
-	static const uint8_t offsets[16] = {
-		offsetof(struct pt_regs, rax), offsetof(struct pt_regs, rcx),
-		offsetof(struct pt_regs, rdx), offsetof(struct pt_regs, rbx),
-		offsetof(struct pt_regs, rsp), offsetof(struct pt_regs, rbp),
-		offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdi),
-		offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
-		offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
-		offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
-		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
-	};
+	uint8_t offset;
 
-	if (number < sizeof(offsets))
-		return offsets[number];
-#endif
-	(void)number;
-	return ABI_USDT_NO_REGISTER;
+	return arch_register_offset(number, &offset) ? offset : ABI_USDT_NO_REGISTER;
 }
 
 void usdt_record(const struct plan_site *site, struct abi_usdt *ret)

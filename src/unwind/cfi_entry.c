@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/cfi_entry.h"
 
-#include "unwind/arch.h"
+#include "arch/registers.h"
 
 /* DW_EH_PE_..., LSB 10.5.1. */
 #define PE_FORMAT   0x0f

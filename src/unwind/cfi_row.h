@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/arch.h"
+#include "arch/registers.h"
 #include "unwind/cfi_entry.h"
 
 enum cfi_how {

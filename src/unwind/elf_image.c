@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "unwind/arch.h"
+#include "arch/arch.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
 #include "util/whole_io.h"
@@ -71,7 +71,7 @@ static struct error *read_headers(struct elf_image *image)
 	    memcmp(h->e_ident, ELFMAG, SELFMAG))
 		return error_create(ERROR_MALFORMED, "not an ELF image");
 	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    h->e_machine != ARCH_ELF_MACHINE)
+	    h->e_machine != arch.elf_machine)
 		return error_create(ERROR_UNSUPPORTED, "made for another machine");
 	if (h->e_phentsize != sizeof(Elf64_Phdr) || !h->e_phnum ||
 	    h->e_phnum > SEGMENTS_MAX)

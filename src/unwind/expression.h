@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/arch.h"
+#include "arch/registers.h"
 #include "unwind/cursor.h"
 #include "unwind/state.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "process/live_thread.h"
 #include "unwind/cfi.h"
 #include "util/cleanup.h"
@@ -13,14 +14,12 @@
 #define TEXT_MAX_BYTES (UINT64_C(256) << 20)
 #define PART_BYTES     8192
 
-#define TRAP           0xcc /* int3, the breakpoint of a uprobe */
-
 static bool same_part(const uint8_t *memory, const uint8_t *file, size_t size)
 {
 	if (!memcmp(memory, file, size))
 		return true;
 	for (size_t i = 0; i < size; i++)
-		if (memory[i] != file[i] && memory[i] != TRAP)
+		if (memory[i] != file[i] && memory[i] != arch.breakpoint)
 			return false;
 	return true;
 }

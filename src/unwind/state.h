@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/arch.h"
+#include "arch/registers.h"
 
 /* Registers by DWARF number. A register whose bit in `known` is 0 has no value. */
 struct unwind_registers {

@@ -15,11 +15,9 @@ static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
 	unwind_registers_set(ret, ARCH_BP, m->bp);
 	if (m->depth || m->inside == ABI_MISS_LEFT)
 		return;
-	unwind_registers_set(ret, ARCH_RBX, m->rbx);
-	unwind_registers_set(ret, ARCH_R12, m->r12);
-	unwind_registers_set(ret, ARCH_R13, m->r13);
-	unwind_registers_set(ret, ARCH_R14, m->r14);
-	unwind_registers_set(ret, ARCH_R15, m->r15);
+#define SET(reg, member) unwind_registers_set(ret, reg, m->member)
+	ARCH_MISS_REGISTERS(SET);
+#undef SET
 }
 
 /* Copy the stack, and put back the return addresses that return probes have replaced. */

@@ -12,7 +12,8 @@ static const struct room {
 	const char *name;
 	const char *below[MAX_BELOW]; /* rooms whose headers it may include; and theirs */
 } rooms[] = {
-	{"util", {NULL}},
+	{"arch", {NULL}},
+	{"util", {"arch"}},
 	{"confined", {"util"}},
 	{"snapshot", {"util"}},
 	{"elf", {"confined"}},

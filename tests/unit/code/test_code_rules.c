@@ -3,6 +3,7 @@
  * bytes, and of this machine's C library, compared with its unwind information. */
 #include "check.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "code/code_rules.h"
 #include "code/decode.h"
 #include "unit/random.h"
-#include "unwind/arch.h"
+#include "arch/registers.h"
 #include "unwind/rules.h"
 #include "util/hashmap.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "unwind/arch.h"
+#include "arch/arch.h"
 
 struct image_section {
 	const char *name;
@@ -41,7 +41,7 @@ static inline void image_file(char *path, size_t code_size,
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			    EV_CURRENT},
 		.e_type = ET_DYN,
-		.e_machine = ARCH_ELF_MACHINE,
+		.e_machine = arch.elf_machine,
 		.e_version = EV_CURRENT,
 		.e_ehsize = sizeof(header),
 		.e_phoff = sizeof(header),
