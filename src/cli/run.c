@@ -12,6 +12,7 @@
 #include "options/options.h"
 #include "cli/prime.h"
 #include "cli/replay.h"
+#include "session/service.h"
 #include "session/session.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
@@ -101,7 +102,9 @@ int cli_run(int argc, char *argv[])
 		status = err ? SESSION_FAILED : 0;
 		break;
 	case ACTION_TRACE:
-		err = session_run(&options, &status);
+		err = options.wait_for && !options.dry_run
+			      ? service_run(&options, print_error, &status)
+			      : session_run(&options, NULL, &status);
 		break;
 	}
 	/* A faulty file named by an option is a usage error too. */

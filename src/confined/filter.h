@@ -56,11 +56,12 @@ struct error *filter_load_scanner(void) __attribute__((warn_unused_result));
 /*
  * Refuse, in all threads of this process, system calls that tracing does not need:
  * those for starting programs, namespaces, mounts, modules, clocks etc.; without
- * `holds_command` also ptrace(2), and without `has_network` also sockets. Same errors.
- * This and the client's filter list what is refused, because libbcc, LLVM, libcurl and
- * the resolver need calls that differ from version to version.
+ * `holds_command` also ptrace(2), without `has_network` also sockets, and without
+ * `accepts` also connections to a socket that listens already. Same errors. This and the
+ * client's filter list what is refused, because libbcc, LLVM, libcurl and the resolver
+ * need calls that differ from version to version.
  */
-struct error *filter_load_tracing(bool holds_command, bool has_network)
+struct error *filter_load_tracing(bool holds_command, bool has_network, bool accepts)
 	__attribute__((warn_unused_result));
 
 /* Confine the calling process permanently to reading and writing files: it may open and

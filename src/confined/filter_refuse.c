@@ -102,9 +102,13 @@ static const int tracing[] = {
 static const int debugging[] = {SCMP_SYS(ptrace)};
 
 static const int network[] = {
-	SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind),
-	SCMP_SYS(listen), SCMP_SYS(accept),  SCMP_SYS(accept4),
+	SCMP_SYS(socket),
+	SCMP_SYS(connect),
+	SCMP_SYS(bind),
+	SCMP_SYS(listen),
 };
+
+static const int accepting[] = {SCMP_SYS(accept), SCMP_SYS(accept4)};
 
 static const unsigned namespaces[] = FILTER_NAMESPACES;
 
@@ -259,16 +263,17 @@ struct error *filter_load_client(void)
 				     .signals = true, .forks = true, .families = true});
 }
 
-struct error *filter_load_tracing(bool holds_command, bool has_network)
+struct error *filter_load_tracing(bool holds_command, bool has_network, bool accepts)
 {
 	const struct refusal refusals[] = {
 		REFUSAL(true, refused),
 		REFUSAL(!holds_command && !IS_SANITIZED, debugging),
 		REFUSAL(!has_network, network),
+		REFUSAL(!has_network && !accepts, accepting),
 	};
 
 	return load_refusals(
-		refusals, 3,
+		refusals, 4,
 		&(const struct refused){.families = has_network, .all_threads = true});
 }
 
@@ -278,7 +283,8 @@ struct error *filter_load_files_sanitized(void)
 		REFUSAL(true, refused),
 		REFUSAL(true, mounts),
 		REFUSAL(true, network),
+		REFUSAL(true, accepting),
 	};
 
-	return load_refusals(refusals, 3, &(const struct refused){.code = true});
+	return load_refusals(refusals, 4, &(const struct refused){.code = true});
 }

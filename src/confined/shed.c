@@ -192,11 +192,11 @@ struct error *shed_for_thread(void)
 	return shed_capabilities(FOR_TRACING);
 }
 
-struct error *shed_for_tracing(bool holds_command, bool has_network)
+struct error *shed_for_tracing(bool holds_command, bool has_network, bool accepts)
 {
 	struct error *err = shed_for_thread();
 
-	return worse(err, filter_load_tracing(holds_command, has_network));
+	return worse(err, filter_load_tracing(holds_command, has_network, accepts));
 }
 
 struct error *shed_for_opening(void)

@@ -58,9 +58,10 @@ struct error *shed_for_thread(void) __attribute__((warn_unused_result));
  * Like shed_for_thread(), and also give up, in all threads, system calls that this
  * process never makes: those that start programs, mount, load modules, write to other
  * processes etc. Without `has_network` also sockets, and without `holds_command` also
- * ptrace(2).
+ * ptrace(2). With `accepts` connections to a socket that listens already may be accepted:
+ * by children that are started later, which inherit what is refused.
  */
-struct error *shed_for_tracing(bool holds_command, bool has_network)
+struct error *shed_for_tracing(bool holds_command, bool has_network, bool accepts)
 	__attribute__((warn_unused_result));
 
 /* Keep what is needed to open others' files for reading, and the user id. The process

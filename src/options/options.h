@@ -67,6 +67,8 @@ struct options {
 	enum help_topic help_topic; /* --help; default HELP_SHORT */
 	int pids[OPTIONS_MAX_PIDS]; /* --pid, without duplicates; pid_count entries */
 	size_t pid_count;
+	const char *wait_for; /* --wait-for: borrowed from argv; then pid_count is 1, and
+				 pids[0] is 0; NULL: not given */
 	bool follow_forks;          /* --follow-forks */
 	bool all;                   /* --all; then no process or command */
 	enum report_group group_by; /* --group-by, default REPORT_GROUP_PATH */

@@ -501,6 +501,13 @@ static struct error *check_format(const struct options_given *given)
 	return NULL;
 }
 
+/* The other checks shall see a run with one process. */
+static void expect_process(struct options *options)
+{
+	if (options->wait_for && !options->pid_count)
+		options->pid_count = 1;
+}
+
 struct error *options_check(const struct options_given *given)
 {
 	/* In this order: later checks rely on earlier ones. */
@@ -515,6 +522,7 @@ struct error *options_check(const struct options_given *given)
 
 	if (err || given->options->action == ACTION_PRIME_CACHE)
 		return err;
+	expect_process(given->options);
 	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(*checks); i++)
 		err = checks[i](given);
 	return err;

@@ -12,6 +12,13 @@ OPTION(PID,
 	.help = "the process to trace; it runs on while it is traced. Several: "
 		"1,2,3, or the option again")
 
+OPTION(WAIT_FOR,
+	"wait-for", .argument = "NAME", .kind = KIND_PATH, FIELD(wait_for),
+	.expected = "the name of a process, or the path of its program",
+	.help = "trace the process of this name (as pidof finds it), or with this "
+		"program if NAME has a '/'; wait for it if there is none, and for the "
+		"next one when it has ended, until memtrace is stopped")
+
 OPTION(FOLLOW_FORKS,
 	"follow-forks", .kind = KIND_FLAG,
 	FIELD(follow_forks),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/named.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,6 +25,37 @@ size_t named_find(const char *name, int ret[], size_t max)
 		    !strncmp(comm, name, PROC_COMM_SIZE - 1))
 			ret[count++] = pid;
 	}
+	return count;
+}
+
+/* Read a link of /proc/PID. False: it cannot be read, or is too long. */
+static bool read_link(int pid, const char *name, char *ret, size_t size)
+{
+	char path[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	len = readlink(path, ret, size - 1);
+	if (len < 0 || (size_t)len >= size - 1)
+		return false;
+	ret[len] = '\0';
+	return true;
+}
+
+size_t named_find_executable(const char *path, int ret[], size_t max)
+{
+	_cleanup_(closedirp) DIR *dir = opendir("/proc");
+	char ours[64], theirs[64], link[PATH_MAX];
+	size_t count = 0;
+
+	if (!dir || !read_link(getpid(), "ns/mnt", ours, sizeof(ours)))
+		return 0;
+	for (int pid; count < max && (pid = proc_next(dir));)
+		if (pid != getpid() && read_link(pid, "exe", link, sizeof(link)) &&
+		    !strcmp(link, path) &&
+		    read_link(pid, "ns/mnt", theirs, sizeof(theirs)) &&
+		    !strcmp(ours, theirs))
+			ret[count++] = pid;
 	return count;
 }
 

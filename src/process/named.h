@@ -13,6 +13,12 @@
  */
 size_t named_find(const char *name, int ret[], size_t max);
 
+/*
+ * The same for processes whose /proc/PID/exe is this path, in our own mount namespace: in
+ * another one the same path is another file. No link is followed and no file is opened.
+ */
+size_t named_find_executable(const char *path, int ret[], size_t max);
+
 /* How many processes there are; 0 if /proc cannot be listed. */
 size_t named_count(void);
 

@@ -2,6 +2,8 @@
 #include "serve/serve.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "confined/confined.h"
 #include "observe/feed.h"
@@ -16,6 +18,8 @@ struct serve {
 	struct listener listener;
 	struct confined *child; /* NULL: it has ended, and is not started again */
 	unsigned restarts;
+	pid_t owner;  /* the process that started the child */
+	bool is_lost; /* in another process: the child has ended */
 };
 
 static void run(void *arg, int socket, int kept)
@@ -61,6 +65,7 @@ struct error *serve_start(const struct options *options, const struct report_set
 	serve = calloc(1, sizeof(*serve));
 	if (!serve)
 		return error_no_memory();
+	serve->owner = getpid();
 	serve->options = (struct server_options){
 		.options = options, .setup = setup, .checks_host = address.is_loopback};
 	err = listener_open(&address, &serve->listener);
@@ -71,6 +76,15 @@ struct error *serve_start(const struct options *options, const struct report_set
 	else
 		*ret = serve;
 	return err;
+}
+
+bool serve_is_alive(const struct serve *serve)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return serve->child && (waitid(P_PID, (id_t)confined_pid(serve->child), &info,
+				       WEXITED | WNOHANG | WNOWAIT) ||
+				!info.si_pid);
 }
 
 void serve_stop(struct serve *serve)
@@ -84,7 +98,8 @@ void serve_stop(struct serve *serve)
 
 int serve_fd(const struct serve *serve)
 {
-	return serve && serve->child ? confined_socket(serve->child) : -1;
+	return serve && serve->child && !serve->is_lost ? confined_socket(serve->child)
+							: -1;
 }
 
 /* The child has ended, or does not keep to the protocol. */
@@ -92,6 +107,10 @@ static void start_again(struct serve *serve)
 {
 	_cleanup_(error_destroyp) struct error *err = NULL;
 
+	if (getpid() != serve->owner) {
+		serve->is_lost = true;
+		return;
+	}
 	confined_destroy(take(serve->child));
 	if (serve->restarts++ < RESTARTS_MAX)
 		err = start(serve);
@@ -106,7 +125,7 @@ bool serve_is_asked(struct serve *serve)
 {
 	bool gone = false, asked;
 
-	if (!serve || !serve->child)
+	if (!serve || !serve->child || serve->is_lost)
 		return false;
 	asked = feed_is_asked(confined_socket(serve->child), &gone);
 	if (gone)

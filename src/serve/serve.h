@@ -24,6 +24,14 @@ struct serve;
 struct error *serve_start(const struct options *options, const struct report_setup *setup,
 			  struct serve **ret) __attribute__((warn_unused_result));
 
+/*
+ * A process that this one has forked may serve in its place, with the copy of `serve`: it
+ * calls serve_is_asked() and the functions after it, and not serve_stop(). Meanwhile this
+ * process does not call them. If the child ends, only this process can start another one:
+ * serve_is_alive() says when.
+ */
+bool serve_is_alive(const struct serve *serve);
+
 /* Stop listening. Removes the file of a unix socket. NULL is fine. */
 void serve_stop(struct serve *serve);
 

@@ -27,7 +27,8 @@ static void session_deinit(struct session *s)
 	tracer_destroy(s->kernel_tracer);
 	snapshot_join_deinit(&s->join);
 	tracees_deinit(&s->tracees);
-	serve_stop(s->serve);
+	if (!s->serve_is_lent)
+		serve_stop(s->serve);
 	report_history_destroy(s->history);
 	timeline_destroy(s->timeline);
 	report_history_destroy(s->saved_history);
@@ -174,7 +175,7 @@ static struct error *shed(struct session *s)
 
 	if (o->debuginfod)
 		open_fetch_cache(s);
-	err = shed_for_tracing(o->command, o->debuginfod);
+	err = shed_for_tracing(o->command, o->debuginfod, o->listen);
 	if (!err || err->code != ERROR_UNSUPPORTED)
 		return err;
 	if (o->verbose)
@@ -281,13 +282,15 @@ static struct error *start_processes(struct session *s, struct error *err, int *
 	return err;
 }
 
-struct error *session_run(const struct options *options, int *status)
+struct error *session_run(const struct options *options, struct serve *serve, int *status)
 {
 	_cleanup_(session_deinit) struct session s = {
 		.options = options,
 		.waiter = WAITER_NONE,
 		.tracees = {.epoll_fd = -1},
 		.fetch_cache = -1,
+		.serve = serve,
+		.serve_is_lent = serve != NULL,
 	};
 	struct error *err;
 
@@ -300,7 +303,7 @@ struct error *session_run(const struct options *options, int *status)
 	if (!options->dry_run)
 		err = outputs_init(&s.outputs, options, NULL);
 	s.outputs.said = s.progress.out;
-	if (!err && !options->dry_run)
+	if (!err && !options->dry_run && !serve)
 		err = serve_start(options, &s.setup, &s.serve);
 	if (!err)
 		err = file_limit_check(LEAST_FILES);

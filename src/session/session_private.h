@@ -68,6 +68,7 @@ struct session {
 	struct output output;
 	struct outputs outputs;
 	struct serve *serve;         /* of --listen; else NULL */
+	bool serve_is_lent;          /* another process owns it */
 	struct reach_search *search; /* with --unreachable, else NULL */
 	struct screen *screen;       /* of --live; NULL: the reports are printed */
 	FILE *said_before;    /* progress.out before the screen came; NULL: unset */

@@ -83,6 +83,7 @@ static const struct section sections[] = {
 	{"before", false, section_before, NULL},
 	{"stacks", true, section_stacks, NULL},
 	{"unwind", false, section_unwind, NULL},
+	{"listen", false, section_listen, NULL},
 	{"replay", false, section_replay, NULL},
 	{"screen", false, section_screen, NULL},
 };

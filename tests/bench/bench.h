@@ -30,6 +30,7 @@ void section_before(void);              /* start and report, beside another buil
 void section_growth(void);              /* what --growth costs a program that grows */
 void section_stacks(void);              /* what each frame of a stack costs */
 void section_unwind(void);              /* unwind misses, time to the first stack */
+void section_listen(void);              /* scrapes over HTTP, and their cost */
 void section_replay(void);              /* a large snapshot in each format */
 void section_screen(void);              /* the screen of --live */
 

@@ -27,6 +27,7 @@
 
 #define BLOCK_BYTES 32
 #define FILL_LEVELS 14 /* 2^14 call paths */
+#define MANY_LEVELS 17 /* for more: 2^17 */
 
 /* Written by each function below, to make them differ: the compiler would merge functions
  * with equal code. */
@@ -200,7 +201,9 @@ int main(void)
 			printf("%.3f\n", run_touch(count));
 		} else if (sscanf(line, "fill %lu %u", &count, &n) == 2) {
 			for (unsigned long i = 0; i < count; i++)
-				descend((unsigned)(i % n), FILL_LEVELS);
+				descend((unsigned)(i % n), n > 1u << FILL_LEVELS
+								   ? MANY_LEVELS
+								   : FILL_LEVELS);
 			printf("full\n");
 		} else if (sscanf(line, "load %511s", text) == 1) {
 			printf("%s\n", dlopen(text, RTLD_NOW | RTLD_GLOBAL) ? "loaded"

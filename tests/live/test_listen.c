@@ -273,7 +273,7 @@ static void scrapes_under_load(void)
 static void reports_are_not_printed(void)
 {
 	struct live_process *memtrace =
-		memtrace_start_plain(live_pid(oracle), "--listen 0 -i 0.2");
+		memtrace_start_plain(live_pid(oracle), "--listen 0 -i 200ms");
 	unsigned port = port_of(memtrace);
 	char *line;
 

@@ -253,17 +253,22 @@ static struct error *load_nothing(void)
 
 static struct error *load_tracing(void)
 {
-	return filter_load_tracing(false, false);
+	return filter_load_tracing(false, false, false);
 }
 
 static struct error *load_command(void)
 {
-	return filter_load_tracing(true, false);
+	return filter_load_tracing(true, false, false);
+}
+
+static struct error *load_listening(void)
+{
+	return filter_load_tracing(false, false, true);
 }
 
 static struct error *load_network(void)
 {
-	return filter_load_tracing(false, true);
+	return filter_load_tracing(false, true, false);
 }
 
 static struct error *load_reader(void)
@@ -338,6 +343,8 @@ static void while_it_traces(void)
 		     SYSTEM | NETWORK | ACCEPTING | FAMILIES | NEWER | debugging);
 	check_filter("a command", load_command,
 		     SYSTEM | NETWORK | ACCEPTING | FAMILIES | NEWER);
+	check_filter("a server", load_listening,
+		     SYSTEM | NETWORK | FAMILIES | NEWER | debugging);
 	check_filter("the network", load_network, SYSTEM | FAMILIES | NEWER | debugging);
 }
 
@@ -425,7 +432,7 @@ static void of_all_threads(void)
 	REQUIRE(pid >= 0);
 	if (!pid) {
 		REQUIRE(!pthread_create(&thread, NULL, call_later, &errnum));
-		REQUIRE(!filter_load_tracing(false, false));
+		REQUIRE(!filter_load_tracing(false, false, false));
 		REQUIRE(write(go[1], "x", 1) == 1);
 		REQUIRE(!pthread_join(thread, NULL));
 		_exit(errnum);

@@ -211,7 +211,7 @@ static void reading(void)
 
 static void tracing(void)
 {
-	REQUIRE(!shed_for_tracing(false, false));
+	REQUIRE(!shed_for_tracing(false, false, false));
 	CHECK_INT(geteuid(), 0);
 	CHECK_INT(error_of(execl("/bin/true", "true", NULL)), EPERM);
 	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/* --wait-for: a process that is started, ends, and is started again. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "http.h"
+#include "live/trace.h"
+#include "util/cleanup.h"
+
+#define TIMEOUT_S 30
+
+static unsigned port_of(struct live_process *memtrace)
+{
+	const char *said = "listening on http://127.0.0.1:";
+
+	REQUIRE(live_wait_stderr(memtrace, said, TIMEOUT_S));
+	return (unsigned)strtoul(strstr(live_stderr(memtrace), said) + strlen(said), NULL,
+				 10);
+}
+
+static struct live_process *start(const char *name)
+{
+	const char *const argv[] = {memtrace_path, "--wait-for", name,
+				    "--listen",    "0",          NULL};
+
+	return live_start(argv);
+}
+
+/* Is this process, and no other, in /metrics? */
+static bool is_traced(unsigned port, pid_t pid)
+{
+	struct http_answer a = http_get(port, "/metrics");
+	char label[32];
+	bool yes;
+
+	snprintf(label, sizeof(label), "pid=\"%d\"", pid);
+	yes = a.status == 200 && strstr(a.body, label);
+	http_free(&a);
+	return yes;
+}
+
+static bool wait_traced(unsigned port, pid_t pid, double timeout_s)
+{
+	double end_s = live_now_s() + timeout_s;
+
+	while (live_now_s() < end_s) {
+		if (is_traced(port, pid))
+			return true;
+		live_sleep(0.05);
+	}
+	return false;
+}
+
+static void it_is_traced_again(void)
+{
+	struct probes *before = probes_find();
+	struct live_process *memtrace = start(oracle_path), *oracle;
+	unsigned port = port_of(memtrace);
+	struct http_answer a = http_get(port, "/debug/pprof/heap");
+
+	CHECK_INT(a.status, 503);
+	CHECK_CONTAINS(a.body, "waiting for one");
+	http_free(&a);
+	a = http_get(port, "/metrics");
+	CHECK_INT(a.status, 200);
+	CHECK_CONTAINS(a.body, "memtrace_traced_processes 0\n");
+	http_free(&a);
+	/* The first time it may have to compile. */
+	oracle = oracle_start();
+	CHECK(wait_traced(port, live_pid(oracle), TIMEOUT_S));
+	for (int i = 0; i < 2; i++) {
+		double begun_s;
+
+		oracle_do(oracle, "run mixed 100 1");
+		live_signal(oracle, SIGKILL);
+		CHECK_INT(live_wait(oracle, TIMEOUT_S), 128 + SIGKILL);
+		live_destroy(oracle);
+		oracle = oracle_start();
+		begun_s = live_now_s();
+		CHECK(wait_traced(port, live_pid(oracle), TIMEOUT_S));
+		/* A pause of up to a second is by the snapshot that clients share. */
+		CHECK(live_now_s() - begun_s < 3);
+		fprintf(stderr, "traced again after %.2f s\n", live_now_s() - begun_s);
+	}
+	live_signal(memtrace, SIGTERM);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+	CHECK(probes_gone(before));
+	probes_destroy(before);
+}
+
+/* The server is killed while a process is traced: another run and another server. */
+static void the_server_is_started_again(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace = start("oracle");
+	unsigned port = port_of(memtrace);
+	char command[64];
+
+	CHECK(wait_traced(port, live_pid(oracle), TIMEOUT_S));
+	snprintf(command, sizeof(command), "pkill -KILL -x -P %d memtrace-serve",
+		 live_pid(memtrace));
+	CHECK_INT(system(command), 0);
+	CHECK(wait_traced(port, live_pid(oracle), TIMEOUT_S));
+	live_signal(memtrace, SIGINT);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+}
+
+/* A service manager is told, as sd_notify(3) does. */
+static void a_manager_is_told(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	_cleanup_(freep) char *path = live_path("notify");
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct live_process *memtrace;
+	char state[256] = "", all[1024] = "";
+	ssize_t n;
+
+	REQUIRE(fd >= 0 && strlen(path) < sizeof(at.sun_path));
+	strcpy(at.sun_path, path);
+	REQUIRE(!bind(fd, (const struct sockaddr *)&at, sizeof(at)));
+	setenv("NOTIFY_SOCKET", path, 1);
+	memtrace = start("no-such-process");
+	port_of(memtrace);
+	REQUIRE(live_wait_stderr(memtrace, "waiting for no-such-process", TIMEOUT_S));
+	live_signal(memtrace, SIGTERM);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	unsetenv("NOTIFY_SOCKET");
+	while ((n = recv(fd, state, sizeof(state) - 1, MSG_DONTWAIT)) > 0) {
+		state[n] = '\0';
+		strcat(strcat(all, state), "|");
+	}
+	CHECK_STR(all, "READY=1|STATUS=waiting for no-such-process|STOPPING=1|");
+	close(fd);
+	live_destroy(memtrace);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(a_manager_is_told);
+	RUN(it_is_traced_again);
+	RUN(the_server_is_started_again);
+	return check_done();
+}
