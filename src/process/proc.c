@@ -418,6 +418,9 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 		{"VmRSS:", &memory.vm_rss_bytes},
 		{"VmData:", &memory.vm_data_bytes},
 		{"VmHWM:", &memory.vm_hwm_bytes},
+		{"RssAnon:", &memory.rss_anon_bytes},
+		{"RssFile:", &memory.rss_file_bytes},
+		{"RssShmem:", &memory.rss_shmem_bytes},
 	};
 	struct live_thread live = live_thread_begin(proc->pid);
 	size_t size;

@@ -33,6 +33,7 @@ struct proc_maps {
 /* Memory sizes from /proc/PID/status, in bytes; 0: the line is missing. */
 struct proc_memory {
 	uint64_t vm_size_bytes, vm_rss_bytes, vm_data_bytes, vm_hwm_bytes;
+	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes; /* of vm_rss_bytes */
 };
 
 struct elf_reader;

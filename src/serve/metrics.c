@@ -52,6 +52,21 @@ static uint64_t rss_bytes(const struct report_process *p)
 	return p->process->memory.vm_rss_bytes;
 }
 
+static uint64_t anon_bytes(const struct report_process *p)
+{
+	return p->process->memory.rss_anon_bytes;
+}
+
+static uint64_t file_bytes(const struct report_process *p)
+{
+	return p->process->memory.rss_file_bytes;
+}
+
+static uint64_t shared_bytes(const struct report_process *p)
+{
+	return p->process->memory.rss_shmem_bytes;
+}
+
 static uint64_t hwm_bytes(const struct report_process *p)
 {
 	return p->process->memory.vm_hwm_bytes;
@@ -77,6 +92,15 @@ static const struct memory_part of_process[] = {
 	{{"memtrace_resident_memory_bytes", "bytes", "VmRSS of /proc/PID/status.",
 	  METRIC_GAUGE},
 	 rss_bytes},
+	{{"memtrace_resident_anonymous_memory_bytes", "bytes",
+	  "RssAnon of /proc/PID/status.", METRIC_GAUGE},
+	 anon_bytes},
+	{{"memtrace_resident_file_memory_bytes", "bytes", "RssFile of /proc/PID/status.",
+	  METRIC_GAUGE},
+	 file_bytes},
+	{{"memtrace_resident_shared_memory_bytes", "bytes",
+	  "RssShmem of /proc/PID/status.", METRIC_GAUGE},
+	 shared_bytes},
 	{{"memtrace_peak_resident_memory_bytes", "bytes", "VmHWM of /proc/PID/status.",
 	  METRIC_GAUGE},
 	 hwm_bytes},

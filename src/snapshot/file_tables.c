@@ -46,7 +46,8 @@ static const struct file_field process_fields[] = {
 #define F(member) FIELD(struct snapshot_process, member)
 	F(pid), F(namespace_pid), F(command), F(executable), F(exited),
 	F(memory.vm_size_bytes), F(memory.vm_rss_bytes), F(memory.vm_data_bytes),
-	F(memory.vm_hwm_bytes),
+	F(memory.vm_hwm_bytes), F(memory.rss_anon_bytes), F(memory.rss_file_bytes),
+	F(memory.rss_shmem_bytes),
 #undef F
 };
 

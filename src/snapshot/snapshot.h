@@ -266,6 +266,8 @@ enum loss {
 /* Memory of a process as the kernel sees it (/proc/PID/status); 0 when unknown. */
 struct snapshot_memory {
 	uint64_t vm_size_bytes, vm_rss_bytes, vm_data_bytes, vm_hwm_bytes;
+	/* The parts of vm_rss_bytes: anonymous, of files, shared (Linux 4.5). */
+	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes;
 };
 
 /* One traced process. */

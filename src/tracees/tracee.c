@@ -377,6 +377,9 @@ struct error *tracee_describe(const struct tracee *t, struct snapshot_process *r
 		.vm_rss_bytes = t->memory.vm_rss_bytes,
 		.vm_data_bytes = t->memory.vm_data_bytes,
 		.vm_hwm_bytes = t->memory.vm_hwm_bytes,
+		.rss_anon_bytes = t->memory.rss_anon_bytes,
+		.rss_file_bytes = t->memory.rss_file_bytes,
+		.rss_shmem_bytes = t->memory.rss_shmem_bytes,
 	};
 	if (!ret->command || (executable && !ret->executable))
 		return error_no_memory();

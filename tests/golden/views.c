@@ -174,7 +174,10 @@ static void fill_run(struct fixture *f)
 					     .freed_by_others_bytes = 90000},
 		   "\x1b[2J=1+1,\"");
 	snap->processes.data[0].memory =
-		(struct snapshot_memory){1536 * 1024, 800 * 1024, 512 * 1024, 900 * 1024};
+		(struct snapshot_memory){.vm_size_bytes = 1536 * 1024,
+					 .vm_rss_bytes = 800 * 1024,
+					 .vm_data_bytes = 512 * 1024,
+					 .vm_hwm_bytes = 900 * 1024};
 	for (uint64_t i = 0; i <= 12; i++) {
 		struct snapshot_moment moment = {
 			.time_ns = snap->attached_ns + i * (10 * FIXTURE_NS / 12),

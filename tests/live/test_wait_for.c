@@ -142,11 +142,35 @@ static void a_manager_is_told(void)
 	live_destroy(memtrace);
 }
 
+/* The capabilities of examples/service, by setpriv(1). */
+static void three_capabilities_are_enough(void)
+{
+	const char *const argv[] = {"setpriv",
+				    "--bounding-set",
+				    "-all,+bpf,+perfmon,+sys_ptrace",
+				    memtrace_path,
+				    "--wait-for",
+				    oracle_path,
+				    "--listen",
+				    "0",
+				    NULL};
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace = live_start(argv);
+	unsigned port = port_of(memtrace);
+
+	CHECK(wait_traced(port, live_pid(oracle), TIMEOUT_S));
+	live_signal(memtrace, SIGTERM);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+}
+
 int main(void)
 {
 	live_require_root();
 	RUN(a_manager_is_told);
 	RUN(it_is_traced_again);
+	RUN(three_capabilities_are_enough);
 	RUN(the_server_is_started_again);
 	return check_done();
 }

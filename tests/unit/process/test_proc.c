@@ -257,6 +257,9 @@ static void whole_life(void)
 	REQUIRE(!proc_read_memory(proc, &memory));
 	CHECK(memory.vm_rss_bytes > 65536 && memory.vm_rss_bytes <= memory.vm_size_bytes);
 	CHECK(memory.vm_hwm_bytes >= memory.vm_rss_bytes);
+	CHECK(memory.rss_anon_bytes > 0 && memory.rss_file_bytes > 0);
+	CHECK_INT(memory.rss_anon_bytes + memory.rss_file_bytes + memory.rss_shmem_bytes,
+		  memory.vm_rss_bytes);
 	CHECK(memory.vm_data_bytes > 0 && memory.vm_data_bytes % 1024 == 0);
 
 	child_kill(&child);

@@ -8,7 +8,9 @@
 #include "profile.pb-c.h"
 #include "snapshot/file.h"
 
-#define HEAP_BYTES (2 * 1024 * 1024 + 3100 + 64 + 7)
+/* One for each loss, and 13 more. */
+#define SERIES_OF_MACHINE (LOSS_COUNT + 13)
+#define HEAP_BYTES        (2 * 1024 * 1024 + 3100 + 64 + 7)
 
 static Pprof__Profile *profile_of(const struct http_answer *a)
 {
@@ -94,6 +96,7 @@ static void pages_have_their_types(void)
 static void numbers_are_the_reports(void)
 {
 	struct served s;
+	unsigned series = 0;
 
 	served_begin(&s);
 
@@ -107,6 +110,10 @@ static void numbers_are_the_reports(void)
 			  !strncmp(a.body, "# TYPE memtrace_traced_processes", 32),
 		  2);
 	CHECK_INT(metric(&a, "memtrace_losses_total{kind=\"blocks_full\"}"), 0);
+	/* docs/fleet.md says how many series there are. */
+	for (const char *line = a.body; *line; line = strchr(line, '\n') + 1)
+		series += *line != '#';
+	CHECK_INT(series, 9 + SERIES_OF_MACHINE);
 	CHECK(strstr(a.body, "\n# EOF\n") &&
 	      !strcmp(strstr(a.body, "\n# EOF\n"), "\n# EOF\n"));
 	http_free(&a);
