@@ -10,7 +10,6 @@
 #include "render/views/views.h"
 #include "trace/trace_mode.h"
 #include "frames/filter.h"
-#include "util/listen_address.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 #include "util/units.h"
@@ -429,35 +428,6 @@ static bool wants_files(const struct options_given *given)
 	return false;
 }
 
-/* --listen, before anything is done for it. */
-static struct error *check_listen(const struct options_given *given)
-{
-	struct options *options = given->options;
-	struct listen_address address;
-	struct error *err;
-
-	if (!options->listen)
-		return options->listen_allow_remote
-			       ? option_error("--listen-allow-remote needs --listen "
-					      "ADDRESS:PORT")
-			       : NULL;
-	options->prints_nothing = !given->values[OPTION_OUTPUT] &&
-				  !given->values[OPTION_FORMAT] && !options->live;
-	/* Scraped profiles and totals shall agree. */
-	if (!given->values[OPTION_OLDER])
-		options->older_ns = 0;
-	err = listen_address_parse(options->listen, &address);
-	if (err)
-		return error_prefix(err, "--listen %s", options->listen);
-	if (!address.path && !address.is_loopback && !options->listen_allow_remote)
-		return option_error(
-			"--listen %s: other machines reach this address, and profiles "
-			"tell what the program is: add --listen-allow-remote if that is "
-			"meant, or use 127.0.0.1 or unix:PATH",
-			options->listen);
-	return NULL;
-}
-
 /* Does the format show live memory of processes, in one view and one order? */
 static bool is_live_only(const char *format)
 {
@@ -512,11 +482,11 @@ struct error *options_check(const struct options_given *given)
 {
 	/* In this order: later checks rely on earlier ones. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
-		check_offline,        choose_mode,       check_view,
-		options_check_target, check_blocks,      check_mode,
-		check_mode_values,    check_with_kernel, check_sizes,
-		check_combined,       check_files,       check_format,
-		check_live,           check_listen,      options_check_unreachable,
+		check_offline,        choose_mode,          check_view,
+		options_check_target, check_blocks,         check_mode,
+		check_mode_values,    check_with_kernel,    check_sizes,
+		check_combined,       check_files,          check_format,
+		check_live,           options_check_listen, options_check_unreachable,
 	};
 	struct error *err = check_prime(given);
 

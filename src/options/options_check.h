@@ -38,4 +38,11 @@ enum option_id options_mode_option(const struct options_given *given);
 struct error *options_check_target(const struct options_given *given)
 	__attribute__((warn_unused_result));
 
+/* --wait-for, instead of other choices of processes; and --listen, which is checked last.
+ * check_service.c; private to options/. */
+struct error *options_check_wait_for(const struct options_given *given)
+	__attribute__((warn_unused_result));
+struct error *options_check_listen(const struct options_given *given)
+	__attribute__((warn_unused_result));
+
 #endif

@@ -2,7 +2,6 @@
 #include "process/named.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +39,13 @@ static bool read_link(int pid, const char *name, char *ret, size_t size)
 		return false;
 	ret[len] = '\0';
 	return true;
+}
+
+bool named_has_program(int pid)
+{
+	char link[PATH_MAX];
+
+	return read_link(pid, "exe", link, sizeof(link));
 }
 
 size_t named_find_executable(const char *path, int ret[], size_t max)

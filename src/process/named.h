@@ -3,6 +3,7 @@
 #ifndef PROCESS_NAMED_H
 #define PROCESS_NAMED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -18,6 +19,10 @@ size_t named_find(const char *name, int ret[], size_t max);
  * another one the same path is another file. No link is followed and no file is opened.
  */
 size_t named_find_executable(const char *path, int ret[], size_t max);
+
+/* Has the process a program? Not if it has ended and was not waited for, nor if it is a
+ * thread of the kernel. */
+bool named_has_program(int pid);
 
 /* How many processes there are; 0 if /proc cannot be listed. */
 size_t named_count(void);

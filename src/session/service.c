@@ -28,6 +28,8 @@
 #define LOOK_MS 250
 /* How often to look for the server while a process is traced, ms. */
 #define SERVER_MS 1000
+/* Of a name: more are not looked at. */
+#define FOUND_MAX 256
 /* After a run that failed, and after each further one of the same process twice as
  * long. */
 #define RETRY_NS     NS_PER_S
@@ -167,13 +169,15 @@ static struct error *trace(struct service *s, int target)
 static int find(const struct service *s)
 {
 	const char *name = s->options->wait_for;
-	int pid = 0;
+	int pids[FOUND_MAX];
+	size_t count = strchr(name, '/') ? named_find_executable(name, pids, FOUND_MAX)
+					 : named_find(name, pids, FOUND_MAX);
 
-	if (strchr(name, '/'))
-		(void)named_find_executable(name, &pid, 1);
-	else
-		(void)named_find(name, &pid, 1);
-	return pid == s->failed_pid && clock_now_ns() < s->retry_at_ns ? 0 : pid;
+	for (size_t i = 0; i < count; i++)
+		if (named_has_program(pids[i]) &&
+		    (pids[i] != s->failed_pid || clock_now_ns() >= s->retry_at_ns))
+			return pids[i];
+	return 0;
 }
 
 static void say_waiting(const struct service *s)

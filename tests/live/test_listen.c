@@ -282,7 +282,7 @@ static void reports_are_not_printed(void)
 	struct http_answer a = http_get(port, "/");
 
 	CHECK_INT(a.status, 200);
-	CHECK_CONTAINS(a.body, "<svg class=\"flame\"");
+	CHECK(strstr(a.body, "class=\"flame\""));
 	http_free(&a);
 	live_signal(memtrace, SIGTERM);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);

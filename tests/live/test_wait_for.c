@@ -58,7 +58,7 @@ static bool wait_traced(unsigned port, pid_t pid, double timeout_s)
 static void it_is_traced_again(void)
 {
 	struct probes *before = probes_find();
-	struct live_process *memtrace = start(oracle_path), *oracle;
+	struct live_process *memtrace = start(oracle_path), *oracle, *old;
 	unsigned port = port_of(memtrace);
 	struct http_answer a = http_get(port, "/debug/pprof/heap");
 
@@ -76,12 +76,14 @@ static void it_is_traced_again(void)
 		double begun_s;
 
 		oracle_do(oracle, "run mixed 100 1");
-		live_signal(oracle, SIGKILL);
-		CHECK_INT(live_wait(oracle, TIMEOUT_S), 128 + SIGKILL);
-		live_destroy(oracle);
+		old = oracle;
+		live_signal(old, SIGKILL);
+		/* The old one is not waited for yet, and has a lower pid. */
 		oracle = oracle_start();
 		begun_s = live_now_s();
 		CHECK(wait_traced(port, live_pid(oracle), TIMEOUT_S));
+		CHECK_INT(live_wait(old, TIMEOUT_S), 128 + SIGKILL);
+		live_destroy(old);
 		/* A pause of up to a second is by the snapshot that clients share. */
 		CHECK(live_now_s() - begun_s < 3);
 		fprintf(stderr, "traced again after %.2f s\n", live_now_s() - begun_s);

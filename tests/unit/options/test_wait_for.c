@@ -30,7 +30,11 @@ static void others_are_refused(void)
 	_cleanup_(error_destroyp) struct error *all = parse(&o, "--growth", "--all");
 	_cleanup_(error_destroyp) struct error *replay = parse(&o, "--replay", "x.mts");
 
-	REQUIRE(pid && command && all && replay);
+	_cleanup_(error_destroyp) struct error *count = parse(&o, "-n", "3");
+	_cleanup_(error_destroyp) struct error *dry = parse(&o, "--dry-run", NULL);
+
+	REQUIRE(pid && command && all && replay && count && dry);
+	CHECK_CONTAINS(count->message, "until it is stopped");
 	CHECK_CONTAINS(pid->message, "--wait-for does not work with --pid");
 	CHECK_CONTAINS(command->message, "--wait-for does not work with");
 	CHECK_CONTAINS(replay->message, "--wait-for");

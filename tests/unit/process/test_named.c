@@ -57,8 +57,15 @@ static void by_name(void)
 	CHECK_INT(found[0], pid);
 	CHECK_INT(named_find("mt-named-tes", found, FOUND_MAX), 0);
 	CHECK_INT(named_find("", found, FOUND_MAX), 0);
+	CHECK(named_has_program(pid));
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT);
+	/* It was not waited for. */
+	CHECK_INT(named_find("mt-named-test", found, FOUND_MAX), 1);
+	CHECK(!named_has_program(pid));
 	stop(pid);
 	CHECK_INT(named_find("mt-named-test", found, FOUND_MAX), 0);
+	CHECK(!named_has_program(pid));
 }
 
 /* The name does not count, and neither does this process. */
