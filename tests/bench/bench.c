@@ -86,6 +86,7 @@ static const struct section sections[] = {
 	{"listen", false, section_listen, NULL},
 	{"replay", false, section_replay, NULL},
 	{"screen", false, section_screen, NULL},
+	{"search", false, section_search, NULL},
 };
 
 #define SECTIONS (sizeof(sections) / sizeof(*sections))

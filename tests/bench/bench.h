@@ -33,5 +33,6 @@ void section_unwind(void);              /* unwind misses, time to the first stac
 void section_listen(void);              /* scrapes over HTTP, and their cost */
 void section_replay(void);              /* a large snapshot in each format */
 void section_screen(void);              /* the screen of --live */
+void section_search(void);              /* the search for unreachable blocks */
 
 #endif
