@@ -118,9 +118,16 @@ static const int serving[] = {
 
 /* Besides, what a process needs that looks into others. */
 static const int scanning[] = {
-	SCMP_SYS(openat2),    SCMP_SYS(newfstatat),       SCMP_SYS(readlink),
-	SCMP_SYS(readlinkat), SCMP_SYS(process_vm_readv), SCMP_SYS(get_robust_list),
+	SCMP_SYS(openat2),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(get_robust_list),
 	SCMP_SYS(wait4),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	SCMP_SYS(sched_getaffinity),
 };
 
 /* Of ptrace(2), whose first argument is the request. */
@@ -283,6 +290,8 @@ struct error *filter_load_scanner(void)
 					  sizeof(scanning) / sizeof(*scanning));
 	if (!result)
 		result = allow_scanning(filter);
+	if (!result)
+		result = allow_threads(filter);
 	if (!result)
 		result = add_conditions(filter);
 	if (!result)

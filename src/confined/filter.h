@@ -47,9 +47,9 @@ struct error *filter_load_opener(void) __attribute__((warn_unused_result));
 /*
  * Confine the calling process permanently to what stops other processes and reads their
  * memory (ptrace(2), process_vm_readv(2)), and opens files for reading. It may allocate
- * memory and use its descriptors. All else fails with EPERM: writing to files or to other
- * processes' memory but by ptrace(2), sockets, threads, new processes. Sets no_new_privs.
- * Same errors.
+ * memory, use its descriptors, and create threads. All else fails with EPERM: writing to
+ * files or to other processes' memory, sockets, new processes. Sets no_new_privs. Same
+ * errors.
  */
 struct error *filter_load_scanner(void) __attribute__((warn_unused_result));
 

@@ -28,9 +28,13 @@ void reach_marks_deinit(struct reach_marks *marks)
 
 static void raise_level(struct reach_marks *m, uint32_t block, enum reach_level level)
 {
-	if (m->level[block] >= level)
-		return;
-	m->level[block] = (uint8_t)level;
+	uint8_t before = __atomic_load_n(&m->level[block], __ATOMIC_RELAXED);
+
+	do {
+		if (before >= level)
+			return;
+	} while (!__atomic_compare_exchange_n(&m->level[block], &before, (uint8_t)level,
+					      true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	if (block < m->ahead && !vec_push(&m->todo, block))
 		m->no_memory = true;
 }
@@ -103,9 +107,11 @@ void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piec
 			to = end;
 		/* This block is half scanned: if it is reached from here on, it must be
 		 * scanned again. */
-		marks->ahead = is_inside ? block + 1 : block;
+		if (!marks->is_apart)
+			marks->ahead = is_inside ? block + 1 : block;
 		if (is_inside)
-			level = (enum reach_level)marks->level[block];
+			level = (enum reach_level)__atomic_load_n(&marks->level[block],
+								  __ATOMIC_RELAXED);
 		if (level != REACH_UNREACHED)
 			reach_marks_scan(
 				marks,

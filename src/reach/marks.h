@@ -37,12 +37,15 @@ struct reach_words {
 struct reach_marks {
 	const struct reach_blocks *blocks; /* borrowed */
 	struct reach_words words;
-	uint8_t *level; /* enum reach_level of each block */
+	/* enum reach_level of each block. Several threads may share it (sweep.h): then a
+	 * level changes by atomic operations. */
+	uint8_t *level;
 	/* Blocks that were reached and not yet scanned for pointers. A block may be in it
 	 * twice. */
 	VEC(uint32_t) todo;
 	/* Blocks from this one on will be scanned anyway, and are not put into `todo`. */
 	uint32_t ahead;
+	bool is_apart;  /* no block is ahead: other threads sweep, too */
 	bool no_memory; /* `todo` lacks blocks: the result is not valid */
 };
 

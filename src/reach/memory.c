@@ -145,11 +145,33 @@ static void scan_written(struct reach_memory *m, const struct reach_region *regi
 	}
 }
 
+bool reach_memory_share(const struct reach_memory *memory, struct reach_memory *ret)
+{
+	*ret = *memory;
+	ret->read_bytes = 0;
+	ret->progress = NULL;
+	ret->buffer = malloc(PIECE_BYTES + EXTRA_BYTES);
+	return ret->buffer;
+}
+
+void reach_memory_unshare(struct reach_memory *memory)
+{
+	free(memory->buffer);
+	memory->buffer = NULL;
+}
+
+void reach_memory_sweep_region(struct reach_memory *memory,
+			       const struct reach_region *region,
+			       struct reach_marks *marks)
+{
+	scan_written(memory, region, marks, sweep_piece, REACH_REACHED);
+}
+
 void reach_memory_sweep(struct reach_memory *memory, const struct reach_regions *regions,
 			struct reach_marks *marks)
 {
 	vec_foreach (region, &regions->list)
-		scan_written(memory, region, marks, sweep_piece, REACH_REACHED);
+		reach_memory_sweep_region(memory, region, marks);
 	reach_marks_swept(marks);
 }
 

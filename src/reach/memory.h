@@ -56,6 +56,17 @@ void reach_regions_deinit(struct reach_regions *regions);
 struct error *reach_regions_cut(struct reach_regions *regions, uint64_t start,
 				uint64_t end) __attribute__((warn_unused_result));
 
+/* A second descriptor of the same memory, for another thread. It must not outlive the
+ * first one. False: memory is out. */
+bool reach_memory_share(const struct reach_memory *memory, struct reach_memory *ret)
+	__attribute__((warn_unused_result));
+void reach_memory_unshare(struct reach_memory *memory);
+
+/* Sweep one region. */
+void reach_memory_sweep_region(struct reach_memory *memory,
+			       const struct reach_region *region,
+			       struct reach_marks *marks);
+
 /* Sweep the regions (reach_marks_sweep()). */
 void reach_memory_sweep(struct reach_memory *memory, const struct reach_regions *regions,
 			struct reach_marks *marks);

@@ -6,6 +6,7 @@
 #include "reach/groups.h"
 #include "reach/held.h"
 #include "reach/stacks.h"
+#include "reach/sweep.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
@@ -159,7 +160,7 @@ static struct error *look(struct part *part, struct reach_target *target,
 	reach_threads_scan(&target->threads, &part->marks);
 	if (!reach_held_scan(target->pid, deadline_ns, &part->marks, &ret->has_rings))
 		part->memory.is_late = true;
-	reach_memory_sweep(&part->memory, &part->regions, &part->marks);
+	reach_sweep(&part->memory, &part->regions, &part->marks);
 	reach_memory_flood(&part->memory, &part->marks);
 	return check(part, target->pid);
 }

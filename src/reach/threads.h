@@ -43,7 +43,7 @@ struct error *reach_threads_stop(int pid, uint64_t deadline_ns, struct reach_thr
 void reach_threads_release(struct reach_threads *threads);
 
 /* From now on, let threads go on that stop when nobody waits for it: by a handler of
- * SIGCHLD of this process, which must have one thread. */
+ * SIGCHLD of this process; other threads must block it. */
 void reach_threads_release_late(void);
 
 /* Read the registers that are in struct reach_thread. */
