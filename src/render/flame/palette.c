@@ -53,7 +53,7 @@ bool flame_palette_init(struct flame_palette *ret, const struct names *names,
 {
 	size_t kept = 0;
 
-	*ret = (struct flame_palette){{NULL}};
+	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; i < names->list.len; i++) {
 		const struct flame_module module = {.name = names->list.data[i].module};
 
