@@ -4,15 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include <bpf/libbpf.h>
 
 #include "attach/checks_private.h"
 #include "bpf/link.h"
 #include "bpf/mapped.h"
+#include "bpf/ring.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/units.h"
@@ -27,14 +25,12 @@ DEFINE_CLEANUP(struct checks *, checks_destroy);
 
 static struct error *start(struct checks *c)
 {
-	struct epoll_event event = {.events = EPOLLIN};
 	int err;
 
 	c->records = mapped_open(c->maps.checks, RECORDS_BYTES);
-	c->ring = ring_buffer__new(c->maps.news, checks_on_news, c, NULL);
+	c->ring = ring_open(c->maps.news, checks_on_news, c);
 	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (!c->records || !c->ring || c->stop_fd < 0 ||
-	    epoll_ctl(ring_buffer__epoll_fd(c->ring), EPOLL_CTL_ADD, c->stop_fd, &event))
+	if (!c->records || !c->ring || c->stop_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot open the ring of checks");
 	err = pthread_create(&c->thread, NULL, checks_run, c);
 	if (err)
@@ -288,7 +284,7 @@ void checks_destroy(struct checks *c)
 	vec_deinit(&c->wanted);
 	vec_deinit(&c->closers);
 	vec_deinit(&c->under_way);
-	ring_buffer__free(c->ring);
+	ring_close(c->ring);
 	mapped_close(c->records, RECORDS_BYTES);
 	if (c->stop_fd >= 0)
 		close(c->stop_fd);

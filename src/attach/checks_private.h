@@ -8,7 +8,7 @@
 #include "attach/checks.h"
 #include "attach/site_places.h"
 
-struct ring_buffer;
+struct ring;
 
 /* A process that has probes in the function. */
 struct check_process {
@@ -40,7 +40,7 @@ struct closer {
 struct checks {
 	struct checks_maps maps;
 	struct abi_check *records; /* mapped, by number */
-	struct ring_buffer *ring;
+	struct ring *ring;
 	int stop_fd;
 	pthread_t thread;
 	bool is_running;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The thread that runs the checks. */
+#include <poll.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
-#include <bpf/libbpf.h>
-
 #include "attach/checks_private.h"
+#include "bpf/ring.h"
 #include "util/clock.h"
 #include "util/units.h"
 
@@ -103,13 +102,15 @@ static void end_some(struct checks *c)
 void *checks_run(void *arg)
 {
 	struct checks *c = arg;
-	struct epoll_event event;
+	struct pollfd fds[] = {
+		{.fd = c->stop_fd, .events = POLLIN},
+		{.fd = ring_fd(c->ring), .events = POLLIN},
+	};
 	uint64_t stop;
 
 	while (read(c->stop_fd, &stop, sizeof(stop)) < 0) {
-		epoll_wait(ring_buffer__epoll_fd(c->ring), &event, 1,
-			   c->under_way.len ? LOOK_MS : -1);
-		ring_buffer__consume(c->ring);
+		poll(fds, 2, c->under_way.len ? LOOK_MS : -1);
+		ring_consume(c->ring);
 		end_some(c);
 		/* check_begin() takes milliseconds, and other checks may have to end
 		 * meanwhile. */

@@ -3,8 +3,7 @@
  * (probes/hashes/live.c). */
 #include <errno.h>
 
-#include <bpf/libbpf.h>
-
+#include "bpf/ring.h"
 #include "drain/drain_blocks.h"
 
 static int discard(void *arg, void *data, size_t size)
@@ -25,29 +24,28 @@ static int apply(void *arg, void *data, size_t size)
 	return ++d->applied < d->wanted ? 0 : -EAGAIN;
 }
 
-static struct error *open_ring(struct drain *d, ring_buffer_sample_fn fn,
-			       struct ring_buffer **ret)
+static struct error *open_ring(struct drain *d, ring_fn fn, struct ring **ret)
 {
-	*ret = ring_buffer__new(d->maps->journal, fn, d, NULL);
+	*ret = ring_open(d->maps->journal, fn, d);
 	return *ret ? NULL
 		    : error_errno(ERROR_IO, errno, "cannot open the journal's ring");
 }
 
 struct error *drain_ring_clear(struct drain *d)
 {
-	struct ring_buffer *ring;
+	struct ring *ring;
 	struct error *err = open_ring(d, discard, &ring);
 
 	if (err)
 		return err;
-	(void)ring_buffer__consume(ring);
-	ring_buffer__free(ring);
+	(void)ring_consume(ring);
+	ring_close(ring);
 	return NULL;
 }
 
 struct error *drain_ring_apply(struct drain *d, uint64_t count)
 {
-	struct ring_buffer *ring;
+	struct ring *ring;
 	struct error *err;
 	int n = 0;
 
@@ -62,9 +60,9 @@ struct error *drain_ring_apply(struct drain *d, uint64_t count)
 	     n != -ENOMEM && d->applied < count && tries < DRAIN_ENTRY_TRIES; tries++) {
 		if (tries)
 			drain_pause_ns(1000);
-		n = ring_buffer__consume(ring);
+		n = ring_consume(ring);
 	}
-	ring_buffer__free(ring);
+	ring_close(ring);
 	d->settled &= d->applied >= count;
 	return n == -ENOMEM ? error_no_memory() : NULL;
 }

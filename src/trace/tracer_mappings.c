@@ -38,7 +38,7 @@ struct error *tracer_open_ring(struct tracer *t)
 {
 	int fd = compiler_map(t->compiler, "events");
 
-	t->ring = fd < 0 ? NULL : ring_buffer__new(fd, on_event, t, NULL);
+	t->ring = fd < 0 ? NULL : ring_open(fd, on_event, t);
 	if (!t->ring)
 		return error_errno(ERROR_IO, errno,
 				   "cannot open the ring of mapping events");
@@ -59,12 +59,12 @@ void tracer_open_news(struct tracer *t)
 {
 	int fd = compiler_map(t->compiler, "news");
 
-	t->news = fd < 0 ? NULL : ring_buffer__new(fd, on_news, t, NULL);
+	t->news = fd < 0 ? NULL : ring_open(fd, on_news, t);
 }
 
 int tracer_news_fd(const struct tracer *t)
 {
-	return t->news ? ring_buffer__epoll_fd(t->news) : -1;
+	return t->news ? ring_fd(t->news) : -1;
 }
 
 bool tracer_has_linker_news(const struct tracer *t)
@@ -77,7 +77,7 @@ static void read_news(struct tracer *t)
 {
 	t->has_news = false;
 	if (t->news)
-		ring_buffer__consume(t->news);
+		ring_consume(t->news);
 	if (t->has_news && t->handler)
 		miss_handler_wake(t->handler);
 }
@@ -86,7 +86,7 @@ void tracer_poll(struct tracer *t)
 {
 	read_news(t);
 	if (t->ring)
-		ring_buffer__consume(t->ring);
+		ring_consume(t->ring);
 	tracer_poll_traffic(t);
 	tracer_poll_files(t);
 }
@@ -192,8 +192,8 @@ struct error *tracer_add_mappings(struct tracer *t, const struct drain_slots *sl
 
 void tracer_close_ring(struct tracer *t)
 {
-	ring_buffer__free(t->news);
-	ring_buffer__free(t->ring);
+	ring_close(t->news);
+	ring_close(t->ring);
 	vec_foreach (b, &t->books)
 		mapping_book_deinit(&b->book);
 	vec_deinit(&t->books);

@@ -13,6 +13,7 @@
 #include "drain/drain.h"
 #include "bpf/features.h"
 #include "bpf/file_numbers.h"
+#include "bpf/ring.h"
 #include "kernel_heap/kernel_events.h"
 #include "unwind_miss/miss_handler.h"
 #include "unwind_miss/mapping_book.h"
@@ -140,15 +141,14 @@ struct tracer {
 	int event_counts;                   /* table of an event's hits, else -1 */
 	VEC(uint64_t) event_bases;          /* hits of each stack that were removed */
 	uint64_t events_gone;               /* hits of processes that were removed */
-	struct ring_buffer *ring;           /* only with mappings */
-	struct ring_buffer *news;           /* NULL: there is none */
+	struct ring *ring;                  /* only with mappings */
+	struct ring *news;                  /* NULL: there is none */
 	bool has_news;                      /* the last read of it found some */
 	VEC(struct slot_book) books;
 	/* totals of removed processes; of heap blocks only `gone` */
 	struct snapshot_totals gone[BLOCK_CLASS_COUNT];
 	struct traffic_tables traffic; /* only with run.traffic */
-	struct ring_buffer
-		*late_ring;        /* with traffic; NULL: all events are counted there */
+	struct ring *late_ring;    /* with traffic; NULL: all events are counted there */
 	VEC(struct abi_late) late; /* events read from there */
 	uint64_t events_lost;
 	uint64_t unsettled; /* snapshots that are inconsistent: the journal overflowed */

@@ -61,7 +61,7 @@ struct error *tracer_open_late(struct tracer *t)
 {
 	int fd = compiler_map(t->compiler, "late");
 
-	t->late_ring = fd < 0 ? NULL : ring_buffer__new(fd, on_late, t, NULL);
+	t->late_ring = fd < 0 ? NULL : ring_open(fd, on_late, t);
 	return t->late_ring ? NULL
 			    : error_errno(ERROR_IO, errno,
 					  "cannot open the ring of late events");
@@ -71,7 +71,7 @@ void tracer_poll_traffic(struct tracer *t)
 {
 	if (!t->late_ring)
 		return;
-	ring_buffer__consume(t->late_ring);
+	ring_consume(t->late_ring);
 	if (!t->late.len)
 		return;
 	/* Each miss came into its ring before the events of its block did. */
@@ -118,7 +118,7 @@ struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slo
 
 void tracer_close_traffic(struct tracer *t)
 {
-	ring_buffer__free(t->late_ring);
+	ring_close(t->late_ring);
 	vec_deinit(&t->late);
 	traffic_tables_close(&t->traffic);
 }

@@ -6,15 +6,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include <bpf/libbpf.h>
 
 #include "unwind_miss/aliases.h"
 #include "unwind_miss/miss_tables.h"
 #include "bpf/mapped.h"
+#include "bpf/ring.h"
 #include "unwind_miss/miss_walk.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -72,7 +70,7 @@ struct miss_handler {
 	struct stack_store stacks;
 	struct abi_moves *moves;
 	size_t rules_bytes, index_bytes, moves_bytes;
-	struct ring_buffer *ring;
+	struct ring *ring;
 	struct miss_processes processes;
 	struct miss_tables tables;
 	struct aliases aliases; /* protected by alias_lock */
@@ -218,7 +216,7 @@ static struct batch take_batch(struct miss_handler *l, bool is_miss_handler,
 	 * is mapped. Most libraries are small. */
 	if (miss_tables_show_mapped(&l->tables))
 		(void)sweep(l, SWEEP_SLICE_NS);
-	batch.is_empty = ring_buffer__consume(l->ring) >= 0;
+	batch.is_empty = ring_consume(l->ring) >= 0;
 	batch.walks = l->batch;
 	if (rule_table_is_crowded(&l->rules))
 		miss_processes_evict(&l->processes);
@@ -261,25 +259,37 @@ static struct batch consume(struct miss_handler *l, struct cpu_meter *own)
 }
 
 /* Wait until there may be misses to handle, or the thread must stop. */
+static int watch_or_none(const struct miss_handler *l)
+{
+	const struct watch *watch = l->processes.code.watch;
+
+	return watch ? watch_fd(watch) : -1;
+}
+
 static void await_walks(struct miss_handler *l, const struct batch *last)
 {
-	struct pollfd stop = {.fd = l->stop_fd, .events = POLLIN};
-	struct epoll_event event;
+	/* With `rest_ns` only for the end. New call sites come in bursts, and the kernel
+	 * may signal the next one only at its next tick. */
+	struct pollfd fds[] = {
+		{.fd = l->stop_fd, .events = POLLIN},
+		{.fd = ring_fd(l->ring), .events = POLLIN},
+		{.fd = l->wake_fd, .events = POLLIN},
+		{.fd = watch_or_none(l), .events = POLLIN},
+	};
 
-	/* The ring's events are edge-triggered, and the last batch may have left misses.
-	 * New call sites come in bursts, and the kernel may signal the next one only at
-	 * its next tick. */
+	if (ring_is_held_up(l->ring))
+		usleep(GIVE_WAY_US);
 	if (last->rest_ns)
-		poll(&stop, 1,
+		poll(fds, 1,
 		     last->rest_ns / 1000000 < REST_MS
 			     ? (int)(last->rest_ns / 1000000) + 1
 			     : REST_MS);
 	else
-		epoll_wait(ring_buffer__epoll_fd(l->ring), &event, 1,
-			   !last->is_empty || last->is_sweeping ? 0
-			   : last->walks                        ? BUSY_MS
-			   : last->is_waiting                   ? ALLOWANCE_MS
-								: IDLE_MS);
+		poll(fds, sizeof(fds) / sizeof(*fds),
+		     !last->is_empty || last->is_sweeping ? 0
+		     : last->walks                        ? BUSY_MS
+		     : last->is_waiting                   ? ALLOWANCE_MS
+							  : IDLE_MS);
 }
 
 static void *run(void *arg)
@@ -314,19 +324,10 @@ static struct error *map_table(int fd, size_t bytes, size_t *bytes_ret, void **r
 
 static struct error *start_thread(struct miss_handler *l)
 {
-	struct epoll_event event = {.events = EPOLLIN};
-
 	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	l->ring = ring_buffer__new(l->maps.misses, on_record, l, NULL);
-	if (!l->ring || l->stop_fd < 0 || l->wake_fd < 0 ||
-	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->wake_fd,
-		      &event) ||
-	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->stop_fd,
-		      &event) ||
-	    (l->processes.code.watch &&
-	     epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD,
-		       watch_fd(l->processes.code.watch), &event)))
+	l->ring = ring_open(l->maps.misses, on_record, l);
+	if (!l->ring || l->stop_fd < 0 || l->wake_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot open the unwinder's ring");
 
 	int err = pthread_create(&l->thread, NULL, run, l);
@@ -431,7 +432,7 @@ void miss_handler_destroy(struct miss_handler *l)
 		close(l->stop_fd);
 	if (l->wake_fd >= 0)
 		close(l->wake_fd);
-	ring_buffer__free(l->ring);
+	ring_close(l->ring);
 	record_windows_deinit(&l->stacks.records);
 	stack_pcs_deinit(&l->stacks.pcs);
 	miss_processes_deinit(&l->processes);

@@ -165,9 +165,8 @@ static void descriptors_run_out_for_processes(void)
 }
 
 /* The kernel refuses memtrace's epoll watches. memtrace polls instead, and notices the
- * end of the target. (With --attach perf and without unwind rules memtrace has no ring
- * buffer. libbpf needs epoll for ring buffers, too.) */
-static void watches_run_out(void)
+ * end of the target. */
+static void watches_run_out_with(const char *option, const char *value)
 {
 	struct live_process *oracle = oracle_start(), *memtrace;
 	char pid[16];
@@ -175,8 +174,6 @@ static void watches_run_out(void)
 
 	snprintf(pid, sizeof(pid), "%d", (int)live_pid(oracle));
 
-	/* libbpf takes a watch for each ring of the kernel: the unwinder's and the
-	 * checks' ring. */
 	const char *const argv[] = {WITHOUT_WATCHES_BINARY,
 				    memtrace_path,
 				    "--pid",
@@ -185,10 +182,8 @@ static void watches_run_out(void)
 				    "json",
 				    "-i",
 				    "3600",
-				    "--unwind",
-				    "fp",
-				    "--attach",
-				    "perf",
+				    option,
+				    value,
 				    NULL};
 
 	memtrace = live_start(argv);
@@ -210,6 +205,14 @@ static void watches_run_out(void)
 		  1);
 	live_destroy(memtrace);
 	CHECK(probes_gone(probes_before));
+}
+
+/* The unwinder's and the checks' rings need no watch, nor those of perf events. */
+static void watches_run_out(void)
+{
+	watches_run_out_with("--attach", "auto");
+	watches_run_out_with("--attach", "perf");
+	watches_run_out_with("--mappings", NULL);
 }
 
 int main(void)
