@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "code/other_maps.h"
 #include "process/file_pages.h"
 #include "process/live_thread.h"
 #include "process/maps.h"
-#include "process/procfs.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/regular_file.h"
@@ -20,10 +20,9 @@
 
 /* Bounds on the work until the mappings are read again. What is beyond them becomes a run
  * that is unread. The time also limits the memory for a huge number of processes. */
-#define SEARCH_NS  (10 * UNITS_NS_PER_S)
-#define MAPS_BYTES ((size_t)16 << 20)
-#define PAGES_MAX  16384u   /* of a mapping; what is beyond is compared whole */
-#define READS_MAX  1000000u /* of memory: some 2 s */
+#define SEARCH_NS (10 * UNITS_NS_PER_S)
+#define PAGES_MAX 16384u   /* of a mapping; what is beyond is compared whole */
+#define READS_MAX 1000000u /* of memory: some 2 s */
 
 /* The list holds no more mappings, of one process and of all. Further processes are read
  * again for each file. */
@@ -77,7 +76,9 @@ struct other_code {
 	VEC(int) unread_pids;           /* whose mappings could not be read */
 	VEC(struct found_file *) files; /* found since the mappings were read */
 	VEC(struct reason *) reasons;
-	uint64_t end_ns;     /* CLOCK_MONOTONIC: when to read all mappings again */
+	/* All CLOCK_MONOTONIC: when all mappings are read again, and when that may be
+	 * done before probes are set; when mappings were last read. */
+	uint64_t end_ns, rested_ns, read_ns;
 	uint64_t spent_ns;   /* on searches since the mappings were read */
 	bool is_complete;    /* the mappings of all processes were read */
 	uint64_t unread;     /* processes left out since the mappings were read */
@@ -189,68 +190,24 @@ static int compare_pids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* 0, or the error of read(2). A kernel thread has an empty list. So does a main thread
- * that has ended: another thread has its mappings then. */
-static int read_text(int pid, char **text, size_t *size)
-{
-	int err = procfs_read(pid, "maps", MAPS_BYTES, text, size);
-	int tid = err || *size ? pid : live_thread_begin(pid).tid;
-
-	if (tid != pid) {
-		free(take(*text));
-		err = procfs_read(tid, "maps", MAPS_BYTES, text, size);
-	}
-	return err;
-}
-
-/* How reading the mappings of a process ended. */
-enum outcome {
-	OUTCOME_READ,
-	OUTCOME_NONE, /* the process has exited, or is hidden */
-	OUTCOME_UNREAD,
-	OUTCOME_NO_MEMORY,
-};
-
-static enum outcome read_maps(int pid, struct proc_maps *ret)
-{
-	_cleanup_(error_destroyp) struct error *err = NULL;
-	_cleanup_(freep) char *text = NULL;
-	struct live_thread live;
-	size_t size;
-	int errnum = read_text(pid, &text, &size);
-
-	/* The same in each run of a sandbox that hides processes from root: no process
-	 * can bring this about itself. */
-	if (errnum == EACCES || errnum == EPERM)
-		return OUTCOME_NONE;
-	if (errnum) {
-		live = live_thread_begin(pid);
-		return live_thread_is_there(&live) ? OUTCOME_UNREAD : OUTCOME_NONE;
-	}
-	err = maps_parse(text, size, ret);
-	if (!err)
-		return OUTCOME_READ;
-	return err->code == ERROR_NO_MEMORY ? OUTCOME_NO_MEMORY : OUTCOME_UNREAD;
-}
-
 static struct error *read_process(struct other_code *others, int pid)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
-	enum outcome outcome = read_maps(pid, &maps);
+	enum other_maps outcome = other_maps_read(pid, &maps);
 
-	if (outcome == OUTCOME_READ)
+	if (outcome == OTHER_MAPS_READ)
 		return other_code_add(others, pid, &maps);
-	if (outcome == OUTCOME_NO_MEMORY ||
-	    (outcome == OUTCOME_UNREAD && !leave_out(others, pid)))
+	if (outcome == OTHER_MAPS_NO_MEMORY ||
+	    (outcome == OTHER_MAPS_UNREAD && !leave_out(others, pid)))
 		return error_no_memory();
 	return NULL;
 }
 
 /* Read the mappings of all processes that were not added before. */
-static struct error *read_all(struct other_code *others)
+static struct error *read_unknown(struct other_code *others)
 {
 	_cleanup_(closedirp) DIR *dir = opendir("/proc");
-	uint64_t begin_ns = clock_now_ns(), took_ns;
+	uint64_t begin_ns = clock_now_ns();
 	size_t known = others->pids.len;
 	struct error *err = NULL;
 
@@ -267,9 +224,20 @@ static struct error *read_all(struct other_code *others)
 		else if (!leave_out(others, pid))
 			err = error_no_memory();
 	}
-	others->spent_ns += clock_now_ns() - begin_ns;
-	took_ns = (clock_now_ns() - begin_ns) * SHARE;
-	others->end_ns = clock_now_ns() + (took_ns > SETTLED_NS ? took_ns : SETTLED_NS);
+	others->read_ns = clock_now_ns();
+	others->spent_ns += others->read_ns - begin_ns;
+	return err;
+}
+
+static struct error *read_all(struct other_code *others)
+{
+	uint64_t begin_ns = clock_now_ns();
+	struct error *err = read_unknown(others);
+	uint64_t rest_ns;
+
+	rest_ns = (others->read_ns - begin_ns) * SHARE;
+	others->end_ns = others->read_ns + (rest_ns > SETTLED_NS ? rest_ns : SETTLED_NS);
+	others->rested_ns = others->read_ns + rest_ns;
 	others->is_complete = !err;
 	return err;
 }
@@ -398,21 +366,22 @@ static bool find_in(struct search *s, const struct mapped_code *code)
 static bool find_unlisted(struct search *s, int pid)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
-	enum outcome outcome =
-		is_late(s->others, s->begin_ns) ? OUTCOME_UNREAD : read_maps(pid, &maps);
+	enum other_maps outcome = is_late(s->others, s->begin_ns)
+					  ? OTHER_MAPS_UNREAD
+					  : other_maps_read(pid, &maps);
 
-	if (outcome == OUTCOME_UNREAD) {
+	if (outcome == OTHER_MAPS_UNREAD) {
 		count_unread(s->others, pid);
 		return other_runs_add_unread(&s->file->runs, pid, 0, UINT64_MAX);
 	}
-	if (outcome == OUTCOME_READ)
+	if (outcome == OTHER_MAPS_READ)
 		vec_foreach (m, &maps.mappings) {
 			const struct mapped_code code = code_of(pid, m);
 
 			if (is_code(m) && !find_in(s, &code))
 				return false;
 		}
-	return outcome != OUTCOME_NO_MEMORY;
+	return outcome != OTHER_MAPS_NO_MEMORY;
 }
 
 static bool find_all(struct search *s)
@@ -488,14 +457,30 @@ struct error *other_code_find(struct other_code *others, const struct file_names
 	return error_no_memory();
 }
 
+/* Add the processes that have started since the mappings were read. If that was long ago,
+ * read all again, as others may have executed a program or loaded a library. Then no file
+ * is known. */
+static struct error *bring_up_to_date(struct other_code *others, uint64_t since_ns)
+{
+	if (!others->is_complete || others->read_ns >= since_ns)
+		return NULL;
+	if (clock_now_ns() < others->rested_ns)
+		return read_unknown(others);
+	launder(others);
+	return NULL;
+}
+
 struct error *other_code_find_anew(struct other_code *others,
 				   const struct file_names *file, const char *path,
 				   uint64_t since_ns, const struct other_runs **ret)
 {
-	struct found_file *found = known_file(others, file);
+	struct found_file *found;
+	struct error *err = bring_up_to_date(others, since_ns);
 
-	/* Mappings that are too old are read again, and then the file is unknown. */
-	if (!found || found->begin_ns >= since_ns || clock_now_ns() > others->end_ns)
+	if (err)
+		return err;
+	found = known_file(others, file);
+	if (!found || found->begin_ns >= since_ns)
 		return other_code_find(others, file, path, ret);
 	found->runs.list.len = 0;
 	*ret = &found->runs;
@@ -512,10 +497,10 @@ struct error *other_code_find_anew(struct other_code *others,
 static bool is_mapped(const struct other_run *run)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
-	enum outcome outcome = read_maps(run->pid, &maps);
+	enum other_maps outcome = other_maps_read(run->pid, &maps);
 
-	if (outcome != OUTCOME_READ)
-		return outcome != OUTCOME_NONE;
+	if (outcome != OTHER_MAPS_READ)
+		return outcome != OTHER_MAPS_NONE;
 	vec_foreach (m, &maps.mappings)
 		if (is_code(m) && m->start < run->address + run->size &&
 		    run->address < m->end)

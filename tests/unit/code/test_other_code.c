@@ -123,27 +123,64 @@ static void pages_are_searched_again(void)
 	close(file.fd);
 }
 
+/* Starts a process that has changed the first page of the file. */
+static pid_t start_changer(const struct file *file)
+{
+	int ready[2];
+	pid_t child;
+	char c;
+
+	REQUIRE(!pipe(ready));
+	child = fork();
+	REQUIRE(child >= 0);
+	if (!child) {
+		change(file, map(file, MAP_PRIVATE), 0);
+		(void)!write(ready[1], "x", 1);
+		pause();
+		_exit(0);
+	}
+	CHECK_INT(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return child;
+}
+
+static void end(pid_t child)
+{
+	kill(child, SIGKILL);
+	CHECK_INT(waitpid(child, NULL, 0), child);
+}
+
+/* The list of processes is kept for a second, but probes are not set by it alone. */
+static void a_process_that_has_just_started_is_found(void)
+{
+	struct file file;
+	struct other_code *others = other_code_create();
+	const struct other_runs *runs = NULL;
+	pid_t child;
+
+	file_init(&file);
+	CHECK_INT(find(others, &file)->list.len, 0);
+	child = start_changer(&file);
+	CHECK(!other_code_find_anew(others, &file.names, file.path, clock_now_ns(),
+				    &runs));
+	REQUIRE(runs && runs->list.len == 1);
+	CHECK_INT(runs->list.data[0].pid, child);
+	end(child);
+	other_code_destroy(others);
+	close(file.fd);
+}
+
 static void other_processes_are_found(void)
 {
 	struct file file;
 	struct other_code *others = other_code_create();
 	const struct other_runs *runs;
 	struct other_run gone, unread;
-	int ready[2];
-	char c;
 	pid_t child;
 
 	file_init(&file);
-	REQUIRE(!pipe(ready));
-	child = fork();
-	REQUIRE(child >= 0);
-	if (!child) {
-		change(&file, map(&file, MAP_PRIVATE), 0);
-		(void)!write(ready[1], "x", 1);
-		pause();
-		_exit(0);
-	}
-	CHECK_INT(read(ready[0], &c, 1), 1);
+	child = start_changer(&file);
 	runs = find(others, &file);
 	REQUIRE(runs->list.len == 1);
 	CHECK_INT(runs->list.data[0].pid, child);
@@ -159,15 +196,12 @@ static void other_processes_are_found(void)
 	CHECK(other_code_is_unread(others, runs->list.data));
 	CHECK(other_code_is_unread(others, runs->list.data));
 	CHECK_INT(other_code_unread(others), 1);
-	kill(child, SIGKILL);
-	CHECK_INT(waitpid(child, NULL, 0), child);
+	end(child);
 	CHECK(!other_code_is_unread(others, runs->list.data));
 	CHECK(!other_code_is_unread(others, &unread));
 	CHECK_INT(other_code_unread(others), 1);
 	other_code_destroy(others);
 	close(file.fd);
-	close(ready[0]);
-	close(ready[1]);
 }
 
 static void run(const char *command)
@@ -319,6 +353,7 @@ int main(void)
 {
 	RUN(only_changed_pages_are_found);
 	RUN(pages_are_searched_again);
+	RUN(a_process_that_has_just_started_is_found);
 	RUN(other_processes_are_found);
 	RUN(mappings_can_be_added);
 	if (!geteuid() && !system("grep -qw overlay /proc/filesystems"))
