@@ -84,6 +84,9 @@ bool checks_have_failed(struct checks *checks, uint64_t file_number);
 /* How many functions had wrong sites so far. */
 uint64_t checks_misread(struct checks *checks);
 
+/* In a forked child, which lacks the threads: only checks_misread() may follow. */
+void checks_cut_off(struct checks *checks);
+
 /* The file has no probes for the process `pid` any more (0: those for all processes are
  * gone; -1: all are gone). If the file gets probes again, it is checked again. The caller
  * may then close the descriptors of its check_requests. */

@@ -23,10 +23,14 @@ static bool is_event(const char *name)
 	return !strcmp(name, "anon_inode:[perf_event]");
 }
 
-void detach_all(void)
+struct open_probes {
+	VEC(int) links;
+	VEC(struct attached) events;
+};
+
+/* Collect the open links and events. Without memory some are missing. */
+static void find(struct open_probes *ret)
 {
-	VEC(int) links = {0};
-	VEC(struct attached) events = {0};
 	const struct dirent *entry;
 	_cleanup_(closedirp) DIR *dir = opendir("/proc/self/fd");
 
@@ -36,16 +40,38 @@ void detach_all(void)
 		ssize_t n = readlinkat(dirfd(dir), entry->d_name, name, sizeof(name) - 1);
 
 		name[n > 0 ? n : 0] = '\0';
-		/* Without memory the descriptor is closed when the process ends. */
 		if (is_link(name))
-			(void)!vec_push(&links, fd);
+			(void)!vec_push(&ret->links, fd);
 		else if (is_event(name))
-			(void)!vec_push(&events, ((struct attached){.fd = fd}));
+			(void)!vec_push(&ret->events, ((struct attached){.fd = fd}));
 	}
+}
+
+static void open_probes_deinit(struct open_probes *probes)
+{
+	vec_deinit(&probes->links);
+	vec_deinit(&probes->events);
+}
+
+void detach_all(void)
+{
+	_cleanup_(open_probes_deinit) struct open_probes probes = {.links = {0}};
+
+	/* What is not found is closed when the process ends. */
+	find(&probes);
 	/* Links first: the process that will close the events inherits open links, too,
 	 * for a moment. */
-	link_close_all(links.data, links.len);
-	uprobe_events_close(events.data, events.len);
-	vec_deinit(&links);
-	vec_deinit(&events);
+	link_close_all(probes.links.data, probes.links.len);
+	uprobe_events_close(probes.events.data, probes.events.len);
+}
+
+void detach_forget(void)
+{
+	_cleanup_(open_probes_deinit) struct open_probes probes = {.links = {0}};
+
+	find(&probes);
+	vec_foreach (fd, &probes.links)
+		close(*fd);
+	vec_foreach (event, &probes.events)
+		close(event->fd);
 }

@@ -12,4 +12,7 @@
  */
 void detach_all(void);
 
+/* In a forked child: close the copies of these descriptors. The probes remain. */
+void detach_forget(void);
+
 #endif

@@ -74,3 +74,10 @@ bool fence_end(struct fence *fence)
 	fence->has_thread = false;
 	return !fence->has_failed;
 }
+
+void fence_cut_off(struct fence *fence)
+{
+	if (fence->has_thread)
+		(void)wait_in_background(fence);
+	fence->has_thread = false;
+}

@@ -40,4 +40,7 @@ void fence_begin(struct fence *fence);
  * failed; true if none was started. */
 bool fence_end(struct fence *fence);
 
+/* In a forked child, which lacks the thread: wait in its place. */
+void fence_cut_off(struct fence *fence);
+
 #endif

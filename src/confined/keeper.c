@@ -105,3 +105,13 @@ struct error *keeper_call(struct keeper *keeper, uint32_t number, const struct s
 		return error_create(ERROR_GONE, "%s no more", keeper->options.work);
 	return confined_call(keeper->child, number, in, fd, out, NULL);
 }
+
+void keeper_cut_off(struct keeper *keeper, bool anew)
+{
+	_cleanup_(error_destroyp) struct error *err = NULL;
+
+	keeper->child = NULL;
+	/* Without it symbols have no names. */
+	if (anew)
+		err = start(keeper);
+}

@@ -39,6 +39,10 @@ int keeper_pid(const struct keeper *keeper);
 struct error *keeper_call(struct keeper *keeper, uint32_t number, const struct strbuf *in,
 			  int fd, struct strbuf *out) __attribute__((warn_unused_result));
 
+/* In a forked child: the confined process belongs to the parent, which may be in the
+ * middle of a call. Leave it alone. If `anew`, start another one. */
+void keeper_cut_off(struct keeper *keeper, bool anew);
+
 /* Pass a line for the user to keeper_options.warn. */
 void keeper_warn(const struct keeper *keeper, const char *text);
 

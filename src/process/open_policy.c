@@ -375,6 +375,8 @@ bool open_policy_may_open(void *arg, const char *path, int place)
 
 	if (file_system_is_proc(place) || is_open_maps(policy, place))
 		return true;
+	if (policy->avoids_servers && open_helper_may_hang(place))
+		return false;
 	if (path) {
 		simplify(path, simple);
 		if (is_debug_path(policy, simple))

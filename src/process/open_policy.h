@@ -31,6 +31,8 @@ struct open_policy {
 	/* the first file refused for the size of its symbol tables; NULL: none. The
 	 * owner of the policy frees it and sets it to NULL. */
 	char *too_large;
+	/* Open no files on servers, which may not answer. */
+	bool avoids_servers;
 };
 
 /* The functions of struct broker_policy; `arg` is the struct open_policy. */

@@ -15,6 +15,7 @@
 #include "attach/detach_all.h"
 #include "files/new_file.h"
 #include "confined/shed.h"
+#include "progress/park.h"
 #include "progress/stuck.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -44,7 +45,8 @@ struct stop_watch {
 	int first;          /* first signal; 0: none */
 	int second;         /* second signal; 0: none */
 	struct stuck stuck; /* the main thread, after the first signal */
-	uint64_t first_ns;  /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
+	struct last_report last;
+	uint64_t first_ns; /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
 	pthread_t thread;
 	bool is_running;
 };
@@ -87,6 +89,7 @@ _Noreturn static void end_process(struct stop_watch *w, int number)
 	int child = __atomic_load_n(&w->child, __ATOMIC_SEQ_CST);
 
 	kill_later();
+	last_report_deinit(&w->last);
 	if (child >= 0 && w->pass_on)
 		syscall(SYS_pidfd_send_signal, child, w->pass_on, NULL, 0);
 	detach_all();
@@ -94,7 +97,8 @@ _Noreturn static void end_process(struct stop_watch *w, int number)
 	die_of(number);
 }
 
-/* The first signal could not end the run. Writing to stderr may hang, too. */
+/* The first signal could not end the run, and nothing is known yet that could be
+ * reported. Writing to stderr may hang, too. */
 _Noreturn static void give_up(struct stop_watch *w)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
@@ -103,10 +107,28 @@ _Noreturn static void give_up(struct stop_watch *w)
 	strbuf_append(&text, "memtrace: reading ");
 	stuck_describe(&w->stuck, &text);
 	strbuf_append(&text, " takes too long, because a file system does not answer: "
-			     "memtrace ends, maybe without its last report\n");
+			     "memtrace ends without a report\n");
 	if (!text.failed)
 		(void)!write(STDERR_FILENO, text.data, text.len);
 	end_process(w, w->first);
+}
+
+/* Called every LOOK_MS after the first signal. */
+static void look_at_main(struct stop_watch *w)
+{
+	if (w->last.pid) {
+		if (!last_report_goes_on(&w->last, &w->first_ns))
+			end_process(w, w->first);
+		return;
+	}
+	if (stuck_look(&w->stuck) < STUCK_NS)
+		return;
+	if (!park_main(&w->stuck)) {
+		w->stuck = (struct stuck){.looked_ns = 0};
+		return;
+	}
+	if (!last_report_start(&w->last, &w->stuck, w->first, &w->first_ns))
+		give_up(w);
 }
 
 /* --- the thread ------------------------------------------------------------------- */
@@ -154,8 +176,9 @@ static void *run(void *arg)
 		struct pollfd fds[] = {
 			{.fd = w->end_fd, .events = POLLIN},
 			{.fd = w->second ? -1 : w->signal_fd, .events = POLLIN},
+			{.fd = w->last.pid ? w->last.pidfd : -1, .events = POLLIN},
 		};
-		int wait = wait_ms(w), n = wait ? poll(fds, 2, wait) : 0;
+		int wait = wait_ms(w), n = wait ? poll(fds, 3, wait) : 0;
 
 		if (!wait)
 			end_process(w, w->second);
@@ -163,26 +186,31 @@ static void *run(void *arg)
 			return NULL;
 		if (n > 0 && fds[1].revents)
 			take_signal(w);
-		if (w->first && !w->second && stuck_look(&w->stuck) >= STUCK_NS)
-			give_up(w);
+		if (w->first && !w->second)
+			look_at_main(w);
 	}
 }
 
 struct error *stop_watch_create(const sigset_t *signals, struct stop_watch **ret)
 {
 	_cleanup_(stop_watch_destroyp) struct stop_watch *w = calloc(1, sizeof(*w));
-	int err;
+	struct error *err;
+	int failure;
 
 	if (!w)
 		return error_no_memory();
 	w->told[0] = w->told[1] = w->child = -1;
+	err = last_report_init(&w->last);
+	if (err)
+		return err;
+	park_init();
 	w->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	w->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (w->end_fd < 0 || w->signal_fd < 0 || pipe2(w->told, O_CLOEXEC | O_NONBLOCK))
 		return error_errno(ERROR_IO, errno, "cannot make a signal descriptor");
-	err = pthread_create(&w->thread, NULL, run, w);
-	if (err)
-		return error_errno(ERROR_IO, err,
+	failure = pthread_create(&w->thread, NULL, run, w);
+	if (failure)
+		return error_errno(ERROR_IO, failure,
 				   "cannot start a thread to watch for signals");
 	w->is_running = true;
 	*ret = take(w);
@@ -208,6 +236,11 @@ void stop_watch_pass_to(struct stop_watch *w, pid_t child)
 		close(fd);
 }
 
+struct last_report *stop_watch_last(struct stop_watch *w)
+{
+	return &w->last;
+}
+
 int stop_watch_destroy(struct stop_watch *w)
 {
 	const uint64_t one = 1;
@@ -218,6 +251,7 @@ int stop_watch_destroy(struct stop_watch *w)
 	if (w->is_running && write(w->end_fd, &one, sizeof(one)) == sizeof(one))
 		pthread_join(w->thread, NULL);
 	second = w->second;
+	last_report_deinit(&w->last);
 	closep(&w->signal_fd);
 	closep(&w->told[0]);
 	closep(&w->told[1]);

@@ -6,8 +6,8 @@
  * the process, after removing all probes and temporary files. A second SIGHUP is ignored,
  * because a terminal and its shell both send one.
  *
- * If the main thread is stuck in a read after the first signal (progress/stuck.h), the
- * process ends in the same way, with a line that says so.
+ * If the main thread is stuck in a read after the first signal (progress/stuck.h), a
+ * child makes the report (progress/last_report.h), and the process ends in the same way.
  */
 #ifndef PROGRESS_STOP_WATCH_H
 #define PROGRESS_STOP_WATCH_H
@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "progress/last_report.h"
 #include "util/error.h"
 
 struct stop_watch;
@@ -34,6 +35,9 @@ uint64_t stop_watch_first_ns(const struct stop_watch *watch);
 /* If a second signal ends the process, forward to this child the last signal that was
  * sent to memtrace alone. The child must not have been waited for yet. */
 void stop_watch_pass_to(struct stop_watch *watch, pid_t child);
+
+/* What is reported if the main thread is stuck. Borrowed. */
+struct last_report *stop_watch_last(struct stop_watch *watch);
 
 /* Stop watching. Returns a signal that was about to end the process, or 0. NULL
  * does nothing. */

@@ -148,6 +148,25 @@ uint64_t stuck_look(struct stuck *stuck)
 	return stuck->stuck_ns;
 }
 
+bool stuck_is_in_call(const struct stuck *stuck)
+{
+	char path[64], text[sizeof(stuck->call)];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", getpid());
+	return read_line(path, text, sizeof(text)) && !strcmp(text, stuck->call);
+}
+
+struct stuck_at stuck_place(const struct stuck *stuck)
+{
+	const char *pc = strrchr(stuck->call, ' '), *sp = pc;
+
+	/* They come last, after the arguments if there are any. */
+	while (sp && sp > stuck->call && sp[-1] != ' ')
+		sp--;
+	return pc ? (struct stuck_at){strtoull(sp, NULL, 16), strtoull(pc, NULL, 16)}
+		  : (struct stuck_at){0, 0};
+}
+
 static void append_file(uint64_t fd, struct strbuf *ret)
 {
 	char link[48], path[PATH_MAX];

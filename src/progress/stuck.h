@@ -12,6 +12,7 @@
 #ifndef PROGRESS_STUCK_H
 #define PROGRESS_STUCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/strbuf.h"
@@ -28,7 +29,20 @@ struct stuck {
  * pause, in which memtrace may have been stopped, one second counts. */
 uint64_t stuck_look(struct stuck *stuck);
 
-/* Append what it waits for: "the file PATH", or "process N". */
+/* Is the main thread in the call that was seen last? */
+bool stuck_is_in_call(const struct stuck *stuck);
+
+/* The registers of the main thread while it is in a call. */
+struct stuck_at {
+	uint64_t sp; /* stack pointer; 0: not known */
+	uint64_t pc; /* address of the next instruction; after a page fault, of the one
+			that caused it */
+};
+
+/* The registers in the call that was seen last. */
+struct stuck_at stuck_place(const struct stuck *stuck);
+
+/* Append what it waits for: "the file PATH", or "the memory of process N". */
 void stuck_describe(const struct stuck *stuck, struct strbuf *ret);
 
 #endif

@@ -67,6 +67,16 @@ uint64_t waiter_stopping_ns(const struct waiter *waiter)
 	return first_ns ? clock_now_ns() - first_ns + 1 : 0;
 }
 
+void waiter_permit_last(struct waiter *waiter, last_report_fn make, void *arg)
+{
+	last_report_permit(stop_watch_last(waiter->stops), make, arg);
+}
+
+void waiter_begin_last(struct waiter *waiter)
+{
+	last_report_begin(stop_watch_last(waiter->stops));
+}
+
 /* Let the signals end the process again. Returns a second one that was about to end it,
  * or 0. */
 static int unblock(struct waiter *waiter)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "progress/last_report.h"
 #include "report/report.h"
 #include "util/error.h"
 
@@ -55,6 +56,12 @@ void waiter_pass_to(struct waiter *waiter, pid_t child);
 
 /* Time since the first signal that stops the run arrived, ns; 0: none has. */
 uint64_t waiter_stopping_ns(const struct waiter *waiter);
+
+/* If the main thread is stuck when a signal ends the run, make(arg) makes the report
+ * (last_report.h). */
+void waiter_permit_last(struct waiter *waiter, last_report_fn make, void *arg);
+/* The final report begins to be written: make() is not called any more. */
+void waiter_begin_last(struct waiter *waiter);
 
 /* From here on any stop signal ends the process at once. If a second one has already
  * arrived, the process ends now. */

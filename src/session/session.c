@@ -137,6 +137,7 @@ static struct error *trace(struct session *s)
 	if (o->command)
 		waiter_pass_to(&s->waiter, s->spawn.pid);
 	tracees_read_events(&s->tracees);
+	waiter_permit_last(&s->waiter, session_last_report, s);
 	if (!err)
 		err = spawn_release(&s->spawn);
 	return err ? err : report_until_end(s);
@@ -185,7 +186,7 @@ static struct error *shed(struct session *s)
 	return NULL;
 }
 
-static void shed_for_opener(void)
+void session_shed_opener(void)
 {
 	/* If a sandbox forbids this, the rest of memtrace keeps its privileges too. */
 	error_destroy(shed_for_opening());
@@ -254,7 +255,7 @@ static struct error *start_processes(struct session *s, struct error *err, int *
 	/* If no process is followed, no ELF file of a target is read. */
 	if (!err && follows)
 		err = open_helper_start(&(const struct open_helper_options){
-			shed_for_opener, session_say_hung});
+			session_shed_opener, session_say_hung});
 	if (!err && follows)
 		err = elf_reader_create(reading_warn, progress_stopping_ns, &s->progress,
 					&s->elf_reader);

@@ -2,7 +2,9 @@
 /*
  * A run of memtrace, in parts: session.c is its life from the command line to the exit
  * status, session_start.c plans and sets the probes, session_report.c makes the reports,
- * and session_say.c says on standard error how the run goes. Private to these files.
+ * session_last.c makes the last
+ * one if the main thread is stuck, and session_say.c says on standard error how the run
+ * goes. Private to these files.
  */
 #ifndef SESSION_SESSION_PRIVATE_H
 #define SESSION_SESSION_PRIVATE_H
@@ -119,6 +121,15 @@ struct error *session_screen_give(struct session *s, const struct snapshot *snap
 void session_screen_end(struct session *s, enum report_cause cause);
 /* Give the terminal back now. */
 void session_screen_stop(struct session *s);
+
+/* --- session_last.c ----------------------------------------------------------------- */
+
+/* Make the final report in a forked child. `arg` is the session. A last_report_fn. */
+enum last_report_result session_last_report(void *arg,
+					    const struct last_report_options *options);
+
+/* Give up what the helper that opens files does not need. */
+void session_shed_opener(void);
 
 /* --- session_say.c: on standard error ------------------------------------------------
  */

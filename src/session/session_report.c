@@ -252,6 +252,8 @@ struct error *session_report(struct session *s, enum report_cause cause)
 			&(struct stripped_note){.is_of_here = tracees_have_our_root,
 						.arg = &s->tracees},
 			&shown, stderr);
+	if (is_final)
+		waiter_begin_last(&s->waiter);
 	if (!s->options->prints_nothing && (is_final || !s->prints_final_only))
 		err = write_report(s, &shown);
 	if (err && !is_final && is_unread(s, err))

@@ -493,3 +493,10 @@ void reader_missing_deinit(struct reader_missing *missing)
 	free(missing->why);
 	*missing = (struct reader_missing){NULL, NULL};
 }
+
+void reader_cut_off(struct reader *reader, bool anew)
+{
+	reader->fetcher = NULL;
+	reader->policy.avoids_servers = true;
+	keeper_cut_off(reader->keeper, anew);
+}

@@ -69,4 +69,8 @@ struct reader_missing {
 bool reader_next_missing(struct symbolizer *symbolizer, struct reader_missing *ret);
 void reader_missing_deinit(struct reader_missing *missing);
 
+/* In a forked child: leave the parent's process alone. If `anew`, start another one,
+ * which fetches no debug files; otherwise only what is known already has names. */
+void reader_cut_off(struct reader *reader, bool anew);
+
 #endif

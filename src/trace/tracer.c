@@ -273,6 +273,14 @@ void tracer_freeze(struct tracer *t)
 		(void)fence_wait(&t->fence);
 }
 
+bool tracer_cut_off(struct tracer *t)
+{
+	t->is_cut_off = true;
+	checks_cut_off(t->checks);
+	fence_cut_off(&t->fence);
+	return !t->handler || miss_handler_cut_off(t->handler);
+}
+
 /* --- snapshots -------------------------------------------------------------------- */
 
 /* Hits that the kernel skipped because the program was already running. */

@@ -204,6 +204,11 @@ bool tracer_sees_class(const struct tracer *tracer, enum kernel_class kind);
  * for running probes. */
 void tracer_freeze(struct tracer *tracer);
 
+/* In a forked child, which lacks the threads of this process: from now on only
+ * tracer_freeze() and tracer_snapshot() may be called. False: a thread was just changing
+ * what they need; fork again. */
+bool tracer_cut_off(struct tracer *tracer);
+
 /* A descriptor that is readable when a traced process has forked, executed a program or
  * loaded a library. tracer_poll() reads it. Owned by the tracer. -1: not available. */
 int tracer_news_fd(const struct tracer *tracer);

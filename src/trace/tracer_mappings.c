@@ -88,7 +88,9 @@ void tracer_poll(struct tracer *t)
 	if (t->ring)
 		ring_consume(t->ring);
 	tracer_poll_traffic(t);
-	tracer_poll_files(t);
+	/* A thread that removes probes does not exist here. */
+	if (!t->is_cut_off)
+		tracer_poll_files(t);
 }
 
 int tracer_poll_ms(const struct tracer *t)

@@ -153,6 +153,7 @@ struct tracer {
 	uint64_t events_lost;
 	uint64_t unsettled; /* snapshots that are inconsistent: the journal overflowed */
 	uint64_t untraced;  /* sum of plan_untraced() of all attached plans */
+	bool is_cut_off;    /* tracer_cut_off() */
 };
 
 /* Can the mode do all of `abilities` (enum mode_ability)? */

@@ -84,8 +84,9 @@ struct tracees {
 	bool said_lost_events;
 	bool said_no_room;
 	bool said_wide;
-	bool look_soon; /* call tracees_look() again at once: an exec or thread exit is
-			   pending */
+	bool is_cut_off; /* tracees_cut_off() */
+	bool look_soon;  /* call tracees_look() again at once: an exec or thread exit is
+			    pending */
 };
 
 /* Initialize without processes. No kernel event after this call is missed. `elf_reader`
@@ -151,6 +152,11 @@ struct error *tracees_snapshot(struct tracees *tracees, struct snapshot *snap)
 /* Does (or did) a traced process see the files of this machine at their paths? `arg` is
  * the struct tracees. False also if it is not traced. */
 bool tracees_have_our_root(void *arg, int pid);
+
+/* In a forked child: from now on only tracees_snapshot() may be called. It opens no
+ * files, and reads nothing of the processes, but the reader may. False: fork again
+ * (tracer_cut_off()). */
+bool tracees_cut_off(struct tracees *tracees, bool are_named);
 
 /* A report was written: remove the processes that it has shown as exited. */
 struct error *tracees_reported(struct tracees *tracees)

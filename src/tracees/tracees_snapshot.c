@@ -22,12 +22,13 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		process->exited = t->exited;
 		slots[i] = t->is_traced ? t->slot : UINT32_MAX;
 	}
-	err = tracees_remove_orphans(ts);
+	if (!ts->is_cut_off)
+		err = tracees_remove_orphans(ts);
 	if (!err)
 		err = tracees_choose_families(ts, &families);
 	if (!err)
 		err = tracer_snapshot(ts->tracer, slots, &families, snap);
-	if (!err)
+	if (!err && !ts->is_cut_off)
 		err = tracees_recall(ts, &families);
 	snap->losses[LOSS_PROCESSES_DROPPED] += ts->unshown;
 	snap->losses[LOSS_PROCESSES_FULL] += ts->left_out;
@@ -42,7 +43,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 			ts->list.len <= TRACEES_MANY || !ts->watch || t->has_loaded;
 		if (tracees_may_name(&families, t, i))
 			err = tracee_try_symbols(t, ts->options, ts->reading.reader);
-		if (!err)
+		if (!err && !ts->is_cut_off)
 			err = tracees_refresh(ts, t);
 		if (!err)
 			err = tracee_describe(t, &snap->processes.data[i]);
@@ -55,6 +56,13 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	snap->losses[LOSS_PROCESSES_UNCHECKED] +=
 		ts->others ? other_code_unread(ts->others) : 0;
 	return err;
+}
+
+bool tracees_cut_off(struct tracees *ts, bool are_named)
+{
+	ts->is_cut_off = true;
+	reader_cut_off(ts->reading.reader, are_named);
+	return tracer_cut_off(ts->tracer);
 }
 
 struct error *tracees_reported(struct tracees *ts)

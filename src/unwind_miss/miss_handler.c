@@ -93,7 +93,8 @@ struct miss_handler {
 	pthread_t thread;
 	bool is_running;
 	int stop_fd;
-	int wake_fd; /* signals work that does not come from the ring */
+	int wake_fd;     /* signals work that does not come from the ring */
+	bool is_cut_off; /* miss_handler_cut_off() */
 };
 
 DEFINE_CLEANUP(struct miss_handler *, miss_handler_destroy);
@@ -258,7 +259,6 @@ static struct batch consume(struct miss_handler *l, struct cpu_meter *own)
 	return batch;
 }
 
-/* Wait until there may be misses to handle, or the thread must stop. */
 static int watch_or_none(const struct miss_handler *l)
 {
 	const struct watch *watch = l->processes.code.watch;
@@ -266,6 +266,7 @@ static int watch_or_none(const struct miss_handler *l)
 	return watch ? watch_fd(watch) : -1;
 }
 
+/* Wait until there may be misses to handle, or the thread must stop. */
 static void await_walks(struct miss_handler *l, const struct batch *last)
 {
 	/* With `rest_ns` only for the end. New call sites come in bursts, and the kernel
@@ -490,7 +491,7 @@ void miss_handler_prepare(struct miss_handler *l, uint32_t slot)
 
 void miss_handler_catch_up(struct miss_handler *l)
 {
-	struct batch batch = {.is_empty = false};
+	struct batch batch = {.is_empty = l->is_cut_off};
 
 	/* Bounded, in case misses come faster than they are handled. */
 	for (int i = 0; i < CATCH_UP_BATCHES && !batch.is_empty; i++)
@@ -499,6 +500,8 @@ void miss_handler_catch_up(struct miss_handler *l)
 
 void miss_handler_look_over(struct miss_handler *l)
 {
+	if (l->is_cut_off)
+		return;
 	lock_soon(l);
 	miss_processes_look_over(&l->processes);
 	pthread_mutex_unlock(&l->lock);
@@ -526,19 +529,23 @@ uint32_t miss_handler_stack(struct miss_handler *l, uint32_t stack)
 	return found;
 }
 
-void miss_handler_add_hits(struct miss_handler *l, uint64_t hits[], size_t len)
+/* The misses that nobody has taken out of the ring. */
+static uint64_t in_ring(const struct miss_handler *l)
 {
 	const struct abi_control *control = l->maps.control;
-
-	lock_soon(l);
-	for (size_t i = 0; l->hits && i < len; i++)
-		hits[i] += l->hits[i];
-
 	/* Read the lost ones first: each has been counted in `misses` already. */
 	uint64_t lost = __atomic_load_n(&control->misses_lost, __ATOMIC_SEQ_CST);
 
-	hits[len - 1] += __atomic_load_n(&control->misses, __ATOMIC_SEQ_CST) - lost -
-			 l->handed_over;
+	return __atomic_load_n(&control->misses, __ATOMIC_SEQ_CST) - lost -
+	       l->handed_over;
+}
+
+void miss_handler_add_hits(struct miss_handler *l, uint64_t hits[], size_t len)
+{
+	lock_soon(l);
+	for (size_t i = 0; l->hits && i < len; i++)
+		hits[i] += l->hits[i];
+	hits[len - 1] += in_ring(l);
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -554,6 +561,8 @@ bool miss_handler_has_many_stacks(struct miss_handler *l)
 
 void miss_handler_sweep(struct miss_handler *l)
 {
+	if (l->is_cut_off)
+		return;
 	pthread_mutex_lock(&l->alias_lock);
 	aliases_sweep(&l->aliases);
 	pthread_mutex_unlock(&l->alias_lock);
@@ -564,9 +573,25 @@ void miss_handler_count(struct miss_handler *l, struct miss_handler_counts *ret)
 	lock_soon(l);
 	*ret = l->counts;
 	ret->rules = l->rules.count;
-	ret->table_bytes = unwind_tables_size_bytes(&l->tables.files);
+	if (!l->is_cut_off)
+		ret->table_bytes = unwind_tables_size_bytes(&l->tables.files);
 	ret->rules_refused = l->rules.refused;
 	ret->stacks_refused += l->stacks.refused;
 	ret->lost += l->processes.doubtful;
+	if (l->is_cut_off)
+		ret->lost += in_ring(l);
 	pthread_mutex_unlock(&l->lock);
+}
+
+bool miss_handler_cut_off(struct miss_handler *l)
+{
+	/* The thread was changing the table of stacks when this process was forked. */
+	if (pthread_mutex_trylock(&l->alias_lock))
+		return false;
+	pthread_mutex_unlock(&l->alias_lock);
+	/* A thread that does not exist here may hold it. What is still read are numbers
+	 * of stacks and counts. */
+	pthread_mutex_init(&l->lock, NULL);
+	l->is_cut_off = true;
+	return true;
 }

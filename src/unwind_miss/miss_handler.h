@@ -91,4 +91,9 @@ struct miss_handler_counts {
 };
 void miss_handler_count(struct miss_handler *handler, struct miss_handler_counts *ret);
 
+/* In a forked child, which lacks the thread: from now on handle no misses. Those in the
+ * ring count as lost. False: the thread was just changing the numbers of stacks; fork
+ * again. */
+bool miss_handler_cut_off(struct miss_handler *handler);
+
 #endif

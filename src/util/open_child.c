@@ -70,15 +70,13 @@ uint64_t open_call_system(int fd)
 	return fstatfs(fd, &fs) ? 0 : (uint32_t)fs.f_type;
 }
 
-static bool has_server(int fd)
+bool open_call_is_of_server(uint64_t system)
 {
 	static const uint64_t systems[] = {
 		FUSE_NUMBER, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC,
 		CIFS_NUMBER, SMB2_NUMBER,     CEPH_NUMBER,
 		V9FS_MAGIC,  AFS_SUPER_MAGIC, CODA_SUPER_MAGIC,
 	};
-	uint64_t system = open_call_system(fd);
-
 	for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++)
 		if (system == systems[i])
 			return true;
@@ -112,7 +110,8 @@ static int answer(const struct open_request *request, int fd, struct open_reply 
 		break;
 	case OPEN_REOPEN:
 		result = open_call_reopen(fd, (int)request->flags);
-		if (result >= 0 && !request->flags && has_server(result))
+		if (result >= 0 && !request->flags &&
+		    open_call_is_of_server(open_call_system(result)))
 			warm(result);
 		break;
 	case OPEN_SYSTEM:

@@ -5,6 +5,7 @@
 #define UTIL_OPEN_CHILD_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/open_helper.h"
@@ -46,6 +47,9 @@ int open_call_reopen(int place, int flags);
 
 /* The type of the file system (f_type of statfs(2)); 0: unknown. */
 uint64_t open_call_system(int fd);
+
+/* Do servers answer for files of this file system (f_type of statfs(2))? */
+bool open_call_is_of_server(uint64_t system);
 
 /* The child's life: answer the requests of each of the OPEN_LANES sockets until the
  * parent, whose process id is given, has closed them. */

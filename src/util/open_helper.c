@@ -429,6 +429,13 @@ uint64_t open_helper_system(int fd)
 	return reply.system;
 }
 
+bool open_helper_may_hang(int place)
+{
+	uint64_t system = open_helper_system(place);
+
+	return !system || open_call_is_of_server(system);
+}
+
 ssize_t open_helper_readlink(int place, char *ret, size_t size)
 {
 	struct open_reply reply;

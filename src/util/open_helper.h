@@ -61,6 +61,10 @@ int open_helper_reopen(int place, int flags);
 /* f_type of statfs(2), or 0: unknown. */
 uint64_t open_helper_system(int fd);
 
+/* May reading the file of an O_PATH descriptor hang: is it on a server, or does its file
+ * system not answer? */
+bool open_helper_may_hang(int place);
+
 /* readlinkat(2) of the symbolic link of an O_PATH descriptor. */
 ssize_t open_helper_readlink(int place, char *ret, size_t size);
 

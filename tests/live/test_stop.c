@@ -35,6 +35,12 @@
 /* After the first signal memtrace must still hang for this time, s. */
 #define HANGS_S 0.7
 
+/* The longest time from the first signal to the end while the main thread is stuck, s. */
+#define STUCK_END_S 15.0
+
+/* Calls of malloc() by the loader's command "sites". */
+#define SITES 128
+
 static struct live_process *oracle;
 static struct probes *probes_before;
 
@@ -466,13 +472,27 @@ static struct served_file *serve_large_library(void)
 	return file;
 }
 
+/* What is known is the calls before, with their stacks and names. */
+static void check_known(const json_t *report)
+{
+	char *text = json_dumps(report, 0);
+
+	CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
+	CHECK(live_int(report, "heap.totals.allocations") >= SITES);
+	CHECK(live_int(report, "heap.live_blocks") >= SITES);
+	CHECK(json_array_size(live_get(report, "heap.stacks")) > 0);
+	CHECK(strstr(text, "call_from_many_sites"));
+	free(text);
+}
+
 /* The server of a library's file does not answer memtrace's own reads. A first signal is
- * still enough. */
+ * still enough for a report. */
 static void a_first_signal_ends_while_reads_hang(void)
 {
 	struct served_file *file = serve_large_library();
 	double begin_s = live_now_s();
 	struct live_process *loader, *memtrace;
+	json_t *report;
 
 	if (!file) {
 		CHECK_NOT_FOR_KERNEL("no FUSE");
@@ -483,6 +503,7 @@ static void a_first_signal_ends_while_reads_hang(void)
 					"--format json -i 3600 --unwind auto");
 	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
 	served_file_hold(file, (int)live_pid(memtrace));
+	oracle_do(loader, "sites - 1");
 	oracle_do(loader, "keep %s 1", served_file_path(file));
 	while (!served_file_held(file) && live_now_s() < begin_s + TIMEOUT_S)
 		live_sleep(0.02);
@@ -490,10 +511,16 @@ static void a_first_signal_ends_while_reads_hang(void)
 	live_sleep(0.5);
 	begin_s = live_now_s();
 	live_signal(memtrace, SIGINT);
+	report = final_report(memtrace);
+	if (report)
+		check_known(report);
+	else
+		CHECK_FAIL("no final report");
+	json_decref(report);
 	while (!has_ended(live_pid(memtrace)) && live_now_s() < begin_s + TIMEOUT_S)
 		live_sleep(0.02);
 	printf("reads hang: gone after %.3f s\n", live_now_s() - begin_s);
-	CHECK(live_now_s() - begin_s < 10);
+	CHECK(live_now_s() - begin_s < STUCK_END_S);
 	live_signal(memtrace, SIGINT);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGINT);
 	CHECK_CONTAINS(live_stderr(memtrace),

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The report of a run whose main thread is stuck (progress/last_report.h). */
+#include "session/session_private.h"
+
+#include <signal.h>
+
+#include "util/open_helper.h"
+
+static void say(const struct last_report_options *options)
+{
+	fprintf(stderr,
+		"memtrace: reading %s takes too long, because a file system does not "
+		"answer: memtrace reports what it knows%s, and ends\n",
+		options->reading,
+		options->is_named ? "" : ", without further names of functions");
+}
+
+/* The helper belongs to the parent. */
+static void start_opener(bool is_named)
+{
+	struct error *err = NULL;
+
+	open_helper_remove();
+	if (is_named)
+		err = open_helper_start(&(const struct open_helper_options){
+			session_shed_opener, session_say_hung});
+	open_helper_hurry();
+	/* Without it, opening a file may hang. Then a second child tries no names. */
+	error_destroy(err);
+}
+
+enum last_report_result session_last_report(void *arg,
+					    const struct last_report_options *options)
+{
+	struct session *s = arg;
+	struct error *err;
+
+	if (s->kernel_tracer && !tracer_cut_off(s->kernel_tracer))
+		return LAST_REPORT_AGAIN;
+	start_opener(options->is_named);
+	if (!tracees_cut_off(&s->tracees, options->is_named))
+		return LAST_REPORT_AGAIN;
+	progress_clear(&s->progress);
+	say(options);
+	err = session_report(s,
+			     options->signal == SIGHUP ? REPORT_HANGUP : REPORT_STOPPED);
+	if (err)
+		fprintf(stderr, "memtrace: %s\n", err->message);
+	(void)outputs_say_unwritten(&s->outputs, stderr);
+	open_helper_stop();
+	return err ? LAST_REPORT_FAILED : LAST_REPORT_DONE;
+}
