@@ -107,12 +107,14 @@ static void calls(const char *event, const char *unwind, const char *want_leaf)
 
 static void function_calls(void)
 {
+	calls("uprobe:events:work", "", "work");
+	calls("uretprobe:events:work", "", NULL);
+	/* Programs for events without the lookup of unwind rules. */
 	calls("uprobe:events:work", "--unwind fp", "work");
 	calls("uretprobe:events:work", "--unwind fp", NULL);
-	/* Probe named by path, perf events, unwind rules. */
-	calls("uprobe:" EVENTS_BINARY ":work", "--attach perf --unwind auto", "work");
-	calls("uretprobe:events:work", "--unwind auto", NULL);
-	calls("uretprobe:events:work", "--unwind auto --tables hashes", NULL);
+	/* Probe named by path, perf events. */
+	calls("uprobe:" EVENTS_BINARY ":work", "--attach perf", "work");
+	calls("uretprobe:events:work", "--tables hashes", NULL);
 }
 
 /* How many frames of a row are the kernel's. */

@@ -258,7 +258,8 @@ static void one_function_opens(void)
 {
 	static const struct run runs[] = {
 		{.options = "", .without = ".dwo"},
-		/* Without lines debug info is not needed. */
+		/* Without lines debug info is not needed, and without rules no unwind
+		 * information. */
 		{.options = "--follow-forks --unwind fp --no-lines",
 		 .without = ".dwo /program.debug"},
 		{.options = "--attach perf", .without = ".dwo"},

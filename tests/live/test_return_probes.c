@@ -23,7 +23,7 @@
 
 #define TIMEOUT_S 60
 #define CALLS     500
-#define EVENT     "--event uretprobe:half_confined:work --unwind fp "
+#define EVENT     "--event uretprobe:half_confined:work "
 #define UNTESTED  "could not test"
 
 static struct probes *probes_before;
@@ -497,9 +497,8 @@ static void check_returns(int counter, uint64_t want)
 static void allocators(void)
 {
 	struct live_process *confined = start_target(true), *free = start_target(false);
-	struct live_process *memtrace =
-		start_untested(REPORT "-v -p PIDS --mappings --unwind fp",
-			       live_pid(confined), live_pid(free));
+	struct live_process *memtrace = start_untested(
+		REPORT "-v -p PIDS --mappings", live_pid(confined), live_pid(free));
 	json_t *report;
 
 	int returns = count_returns(free);
@@ -525,8 +524,8 @@ static void allocators(void)
 static void allocator_without_a_filter(void)
 {
 	struct live_process *target = start_target(false);
-	struct live_process *memtrace = start_untested(
-		REPORT "-v -p PIDS --mappings --unwind fp", live_pid(target), 0);
+	struct live_process *memtrace =
+		start_untested(REPORT "-v -p PIDS --mappings", live_pid(target), 0);
 	json_t *report;
 
 	int returns = count_returns(target);

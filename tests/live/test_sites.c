@@ -29,7 +29,7 @@
 
 /* As memtrace is used by default, unlike in most tests. */
 #define BY_RULES "--unwind auto"
-/* Faster. */
+/* Faster, for what does not depend on stacks. */
 #define BY_FP "--unwind fp"
 
 /* The number of return probes in the plan. */
