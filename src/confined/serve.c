@@ -13,6 +13,7 @@
 #include "confined/filter.h"
 #include "confined/shed.h"
 #include "util/cleanup.h"
+#include "util/fd_table.h"
 #include "util/open_helper.h"
 #include "util/sanitized.h"
 #include "util/stack_limit.h"
@@ -83,6 +84,7 @@ static void settle(const struct confined_options *options, int socket, int paren
 	sigset_t none;
 
 	open_helper_remove();
+	fd_table_cut_off();
 	/* A writer notices the end of the socket, and cleans up. */
 	if (options->kind != CONFINED_WRITER)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);

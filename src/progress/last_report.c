@@ -73,7 +73,7 @@ void last_report_permit(struct last_report *last, last_report_fn make, void *arg
 	__atomic_store_n(&last->make, make, __ATOMIC_SEQ_CST);
 }
 
-static bool is_begun(const struct last_report *last)
+bool last_report_is_begun(const struct last_report *last)
 {
 	return __atomic_load_n(last->is_begun, __ATOMIC_SEQ_CST);
 }
@@ -122,7 +122,7 @@ bool last_report_start(struct last_report *last, const struct stuck *stuck, int 
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
-	if (!__atomic_load_n(&last->make, __ATOMIC_SEQ_CST) || is_begun(last))
+	if (!__atomic_load_n(&last->make, __ATOMIC_SEQ_CST) || last_report_is_begun(last))
 		return false;
 	stuck_describe(stuck, &text);
 	snprintf(last->reading, sizeof(last->reading), "%s", strbuf_text(&text));
@@ -139,7 +139,7 @@ bool last_report_goes_on(struct last_report *last, uint64_t *first_ns)
 	    !info.si_pid && clock_now_ns() < last->until_ns)
 		return true;
 	status = end_child(last);
-	if (status == LAST_REPORT_DONE || is_begun(last))
+	if (status == LAST_REPORT_DONE || last_report_is_begun(last))
 		return false;
 	if (status == LAST_REPORT_AGAIN && last->tries < AGAIN_MAX)
 		return start(last, first_ns);

@@ -58,6 +58,7 @@ void last_report_permit(struct last_report *last, last_report_fn make, void *arg
 /* The main thread or the child begins to write the final report. There must not be
  * another one. */
 void last_report_begin(struct last_report *last);
+bool last_report_is_begun(const struct last_report *last);
 
 /* Start the child. `first_ns` (CLOCK_MONOTONIC, when the first signal came) is changed in
  * the child, so that it has time left. The main thread must be parked. False: there is

@@ -97,8 +97,8 @@ _Noreturn static void end_process(struct stop_watch *w, int number)
 	die_of(number);
 }
 
-/* The first signal could not end the run, and nothing is known yet that could be
- * reported. Writing to stderr may hang, too. */
+/* The first signal could not end the run, and there is nothing to report, or it was
+ * reported before. Writing to stderr may hang, too. */
 _Noreturn static void give_up(struct stop_watch *w)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
@@ -107,7 +107,9 @@ _Noreturn static void give_up(struct stop_watch *w)
 	strbuf_append(&text, "memtrace: reading ");
 	stuck_describe(&w->stuck, &text);
 	strbuf_append(&text, " takes too long, because a file system does not answer: "
-			     "memtrace ends without a report\n");
+			     "memtrace ends");
+	strbuf_append(&text,
+		      last_report_is_begun(&w->last) ? "\n" : " without a report\n");
 	if (!text.failed)
 		(void)!write(STDERR_FILENO, text.data, text.len);
 	end_process(w, w->first);

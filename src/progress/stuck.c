@@ -188,6 +188,8 @@ void stuck_describe(const struct stuck *stuck, struct strbuf *ret)
 		append_file(call.first, ret);
 	else if (call.number == SYS_process_vm_readv)
 		strbuf_appendf(ret, "the memory of process %" PRIu64, call.first);
+	else if (call.number == SYS_wait4)
+		strbuf_append(ret, "the memory of a process that has probes");
 	else
 		strbuf_append(ret, "a file of the target");
 }

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "util/fd_table.h"
 #include "util/open_helper.h"
 
 static void say(const struct last_report_options *options)
@@ -15,12 +16,13 @@ static void say(const struct last_report_options *options)
 		options->is_named ? "" : ", without further names of functions");
 }
 
-/* The helper belongs to the parent. */
+/* The helper and the locks of threads belong to the parent. */
 static void start_opener(bool is_named)
 {
 	struct error *err = NULL;
 
 	open_helper_remove();
+	fd_table_cut_off();
 	if (is_named)
 		err = open_helper_start(&(const struct open_helper_options){
 			session_shed_opener, session_say_hung});

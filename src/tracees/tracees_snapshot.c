@@ -61,7 +61,8 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 bool tracees_cut_off(struct tracees *ts, bool are_named)
 {
 	ts->is_cut_off = true;
-	reader_cut_off(ts->reading.reader, are_named);
+	if (ts->reading.reader)
+		reader_cut_off(ts->reading.reader, are_named);
 	return tracer_cut_off(ts->tracer);
 }
 

@@ -14,4 +14,7 @@
 void fd_table_hold(void);
 void fd_table_release(void);
 
+/* In a forked child, which has only the calling thread. */
+void fd_table_cut_off(void);
+
 #endif
