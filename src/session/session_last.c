@@ -42,6 +42,8 @@ enum last_report_result session_last_report(void *arg,
 	start_opener(options->is_named);
 	if (!tracees_cut_off(&s->tracees, options->is_named))
 		return LAST_REPORT_AGAIN;
+	/* A search for unreachable blocks would read the memory of the processes. */
+	s->search = NULL;
 	progress_clear(&s->progress);
 	say(options);
 	err = session_report(s,
