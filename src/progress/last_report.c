@@ -58,10 +58,15 @@ static int end_child(struct last_report *last)
 	return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-void last_report_deinit(struct last_report *last)
+void last_report_kill(struct last_report *last)
 {
 	if (last->pid)
 		(void)end_child(last);
+}
+
+void last_report_deinit(struct last_report *last)
+{
+	last_report_kill(last);
 	if (last->is_begun)
 		munmap(last->is_begun, sizeof(bool));
 	last->is_begun = NULL;

@@ -49,7 +49,9 @@ struct last_report {
 /* Without anything to report. */
 struct error *last_report_init(struct last_report *last)
 	__attribute__((warn_unused_result));
-/* Kill the child, if there is one. */
+/* Kill the child, if there is one. The main thread may still run. */
+void last_report_kill(struct last_report *last);
+/* The same, and free the rest. */
 void last_report_deinit(struct last_report *last);
 
 /* From now on a report can be made, by make(arg). */

@@ -89,7 +89,7 @@ _Noreturn static void end_process(struct stop_watch *w, int number)
 	int child = __atomic_load_n(&w->child, __ATOMIC_SEQ_CST);
 
 	kill_later();
-	last_report_deinit(&w->last);
+	last_report_kill(&w->last);
 	if (child >= 0 && w->pass_on)
 		syscall(SYS_pidfd_send_signal, child, w->pass_on, NULL, 0);
 	detach_all();
