@@ -2,6 +2,7 @@
 /* Stubs: memtrace can be built for aarch64, and reads reports there, but does not trace
  * (docs/porting.md). */
 #include "arch/arch.h"
+#include "arch/context.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -63,4 +64,9 @@ bool arch_pc_write(pid_t tid, uint64_t pc)
 	(void)pc;
 	errno = ENOSYS;
 	return false;
+}
+
+struct arch_context arch_context(const ucontext_t *context)
+{
+	return (struct arch_context){context->uc_mcontext.sp, context->uc_mcontext.pc, 4};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arch/arch.h"
+#include "arch/context.h"
 
 #include <elf.h>
 #include <sys/ptrace.h>
@@ -95,4 +96,12 @@ bool arch_pc_write(pid_t tid, uint64_t pc)
 		return false;
 	regs.rip = pc;
 	return ptrace(PTRACE_SETREGS, tid, NULL, &regs) == 0;
+}
+
+struct arch_context arch_context(const ucontext_t *context)
+{
+	const greg_t *registers = context->uc_mcontext.gregs;
+
+	return (struct arch_context){(uint64_t)registers[REG_RSP],
+				     (uint64_t)registers[REG_RIP], 2};
 }

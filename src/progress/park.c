@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
+
+#include "arch/context.h"
 
 /* How often, and for how long in all, to look whether the signal has parked the thread.
  */
@@ -21,34 +22,6 @@ static enum state {
 	PARKED,
 } state; /* accessed atomically */
 
-/* CALL_BYTES is the size of the instruction that enters the kernel. If the call is to be
- * made again, the kernel sets the program counter back to this instruction before a
- * handler runs. */
-#if defined(__x86_64__)
-#define CALL_BYTES 2
-
-static struct stuck_at at(const ucontext_t *context)
-{
-	return (struct stuck_at){(uint64_t)context->uc_mcontext.gregs[REG_RSP],
-				 (uint64_t)context->uc_mcontext.gregs[REG_RIP]};
-}
-#elif defined(__aarch64__)
-#define CALL_BYTES 4
-
-static struct stuck_at at(const ucontext_t *context)
-{
-	return (struct stuck_at){context->uc_mcontext.sp, context->uc_mcontext.pc};
-}
-#else
-#define CALL_BYTES 0
-
-static struct stuck_at at(const ucontext_t *context)
-{
-	(void)context;
-	return (struct stuck_at){0, 0};
-}
-#endif
-
 static bool change(enum state from, enum state to)
 {
 	return __atomic_compare_exchange_n(&state, &from, to, false, __ATOMIC_SEQ_CST,
@@ -58,9 +31,9 @@ static bool change(enum state from, enum state to)
 /* The kernel runs it before the thread executes an instruction after the call. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-	struct stuck_at now = at(context);
+	const struct arch_context now = arch_context(context);
 	bool is_there = now.sp == place.sp &&
-			(now.pc == place.pc || now.pc + CALL_BYTES == place.pc);
+			(now.pc == place.pc || now.pc + now.call_bytes == place.pc);
 
 	(void)number;
 	(void)info;
@@ -82,7 +55,7 @@ void park_init(void)
 bool park_main(const struct stuck *stuck)
 {
 	place = stuck_place(stuck);
-	if (!place.sp || !CALL_BYTES || !change(IDLE, WANTED))
+	if (!place.sp || !change(IDLE, WANTED))
 		return false;
 	if (syscall(SYS_tgkill, getpid(), getpid(), SIGRTMIN))
 		return !change(WANTED, IDLE);
