@@ -22,7 +22,6 @@
 
 DEFINE_CLEANUP(struct debug_store *, debug_store_destroy);
 DEFINE_CLEANUP(struct writer *, writer_stop);
-DEFINE_CLEANUP(struct loader *, loader_stop);
 
 static int watch_signals(void)
 {

@@ -86,9 +86,12 @@ static pid_t start_scraping(void)
 
 	if (pid < 0)
 		die("cannot fork");
-	for (; !pid; sleep_ms(1000))
+	if (pid)
+		return pid;
+	for (;;) {
 		scrape_ms("/debug/pprof/allocs");
-	return pid;
+		sleep_ms(1000);
+	}
 }
 
 /* ns of a pair, over the whole time. */
