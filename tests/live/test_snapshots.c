@@ -271,8 +271,7 @@ static void stripped_program_is_named_later(void)
 	const char *const argv[] = {memtrace_path, "--replay", path,   "--debug-dir",
 				    debug,         "--format", "json", "-q",
 				    "--save",      save,       NULL};
-	_cleanup_(freep) char *line = run_unprivileged(argv);
-
+	free(run_unprivileged(argv));
 	report = replay_stripped(save, NULL, NULL);
 	check_stripped(report, true);
 	json_decref(report);
