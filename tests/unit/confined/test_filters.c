@@ -364,7 +364,8 @@ static void while_it_reads_snapshots(void)
 
 static void while_it_draws(void)
 {
-	const unsigned always = SYSTEM | NETWORK | FAMILIES | NEWER | MOUNTS | CODE;
+	const unsigned always =
+		SYSTEM | NETWORK | ACCEPTING | FAMILIES | NEWER | MOUNTS | CODE;
 
 	if (IS_SANITIZED)
 		check_filter("screen", filter_load_screen, always);

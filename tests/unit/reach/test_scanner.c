@@ -143,7 +143,10 @@ static pid_t fork_waiting(void)
 		for (;;)
 			pause();
 	}
-	usleep(300000);
+	/* In the kernel, where no signal reaches it. */
+	for (int i = 0; i < 5000 && state_of(pid) != 'D'; i++)
+		usleep(1000);
+	REQUIRE(state_of(pid) == 'D');
 	return pid;
 }
 

@@ -317,7 +317,7 @@ static void sorts(void)
 		[REPORT_SORT_TRAFFIC] = 3,   [REPORT_SORT_GROWTH] = 2,
 		[REPORT_SORT_AGE] = 1,       [REPORT_SORT_PEAK] = 0,
 		[REPORT_SORT_TEMPORARY] = 1, [REPORT_SORT_CUMULATIVE] = 2,
-		[REPORT_SORT_AT_PEAK] = 3,
+		[REPORT_SORT_AT_PEAK] = 3,   [REPORT_SORT_LOST] = 1,
 	};
 	_cleanup_(fixture_deinit) struct fixture f;
 
@@ -330,12 +330,16 @@ static void sorts(void)
 		f.snap->traffic.data[i].peak_bytes = 9 - i;
 		f.snap->traffic.data[i].temporary = i == 1;
 		REQUIRE(vec_push(&f.snap->at_peak, (struct snapshot_at_peak){i, 1}));
+		REQUIRE(vec_push(&f.snap->unreachable,
+				 (struct snapshot_unreachable){.lost = {7 * (i == 1), 1},
+							       .held = {i, 1}}));
 	}
 	for (int i = 0; i < REPORT_SORTS; i++) {
 		const struct report_options options = {.sort = (enum report_sort)i};
 		const struct report *report;
 
 		f.snap->has_traffic = f.snap->has_at_peak = true;
+		f.snap->search.count = 1;
 		report = build(&f, &options);
 		CHECK_INT(report->sections[0].rows[0].stack, first[i]);
 		CHECK_INT(report->sort, i);
@@ -345,6 +349,7 @@ static void sorts(void)
 			CHECK_INT(report->sort, REPORT_SORT_PEAK);
 		}
 		f.snap->has_traffic = f.snap->has_at_peak = false;
+		f.snap->search.count = 0;
 		report = build(&f, &options);
 		CHECK_INT(report->sort,
 			  report_sort_needs((enum report_sort)i) ? REPORT_SORT_SIZE : i);

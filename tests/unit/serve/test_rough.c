@@ -89,7 +89,7 @@ static void wrong_requests_get_their_status(void)
 
 	struct http_answer a = http_ask(
 		s.port, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
-		58);
+		55);
 
 	CHECK(http_header_is(&a, "Allow", "GET, HEAD"));
 	http_free(&a);
