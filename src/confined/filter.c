@@ -128,6 +128,7 @@ static const int scanning[] = {
 	SCMP_SYS(set_robust_list),
 	SCMP_SYS(rseq),
 	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(statfs),
 };
 
 /* Of ptrace(2), whose first argument is the request. */

@@ -49,8 +49,9 @@ enum {
 	FAMILIES = 1 << 15,  /* sockets for other networks than the Internet's */
 	NEWER = 1 << 16,     /* calls that a filter cannot judge: ENOSYS */
 	WAITING = 1 << 17,   /* for children */
+	LOOKING = 1 << 19,   /* reading other processes' memory */
 	ACCEPTING = 1 << 18, /* connections */
-	GROUP_END = 1 << 19,
+	GROUP_END = 1 << 20,
 };
 
 /* A call with arguments that do no harm, mostly because they are not valid. */
@@ -151,7 +152,7 @@ static const struct attempt attempts[] = {
 	NEW_CALL(NEWER, clone3, 435, 0, 0),
 	NEW_CALL(NEWER, fchmodat2, 452, BAD, NOWHERE, 0, 0),
 	NEW_CALL(NEWER, listmount, 458, 0),
-	CALL(OTHERS, process_vm_readv, 0),
+	CALL(LOOKING, process_vm_readv, 0),
 	CALL(OTHERS, pidfd_getfd, BAD),
 	CALL(OTHERS, pidfd_send_signal, BAD),
 	CALL(OTHERS, kill, 1, 0),
@@ -379,8 +380,8 @@ static void while_it_draws(void)
 static void of_clients(void)
 {
 	check_filter("client", filter_load_client,
-		     SYSTEM | OTHERS | DEBUGGING | FAMILIES | NEWER | MOUNTS | PROCESSES |
-			     (IS_SANITIZED ? 0 : SIGNALS));
+		     SYSTEM | OTHERS | LOOKING | DEBUGGING | FAMILIES | NEWER | MOUNTS |
+			     PROCESSES | (IS_SANITIZED ? 0 : SIGNALS));
 }
 
 static void of_readers(void)
@@ -394,6 +395,13 @@ static void of_the_opener(void)
 	check_filter("opener", filter_load_opener,
 		     (GROUP_END - 1) &
 			     ~(unsigned)(READING | DESCRIPTORS | MEMORY | THREADS));
+}
+
+static void of_the_scanner(void)
+{
+	check_filter("scanner", filter_load_scanner,
+		     (GROUP_END - 1) & ~(unsigned)(READING | DESCRIPTORS | MEMORY |
+						   THREADS | WAITING | LOOKING));
 }
 
 static void of_the_server(void)
@@ -508,6 +516,7 @@ int main(void)
 	RUN(of_clients);
 	RUN(of_readers);
 	RUN(of_the_opener);
+	RUN(of_the_scanner);
 	RUN(of_the_server);
 	RUN(of_all_threads);
 	RUN(what_is_left);
