@@ -84,12 +84,13 @@ static void wait_for(struct screen *screen, int flags)
 	}
 }
 
-/* The process has died: do for it what it would have done at its end. */
+/* If the process has died, or ended with an error, do what it would have done at its
+ * end. */
 static void restore_terminal(struct screen *screen)
 {
 	ssize_t written;
 
-	if (!screen->is_shown || !WIFSIGNALED(screen->status))
+	if (!screen->is_shown || !screen->status)
 		return;
 	if (screen->has_found)
 		tcsetattr(STDIN_FILENO, TCSANOW, &screen->found);

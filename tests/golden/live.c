@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/sanitized.h"
 #include "util/units.h"
 #include "vt.h"
 
@@ -380,7 +381,9 @@ static void restored_after(int signal, bool of_screen, const char *text)
 	if (of_screen)
 		CHECK_INT(status, 0);
 	else
-		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+		/* A sanitizer reports the signal and exits. */
+		CHECK((WIFSIGNALED(status) && WTERMSIG(status) == signal) ||
+		      (IS_SANITIZED && signal == SIGSEGV && status));
 	if (text)
 		CHECK_CONTAINS(vt_text(vt), text);
 	vt_destroy(vt);
