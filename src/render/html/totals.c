@@ -95,6 +95,25 @@ static void append_peak(struct strbuf *out, const struct snapshot *snap,
 	end_card(out);
 }
 
+/* What a search for unreachable blocks found. */
+static void append_lost(struct strbuf *out, const struct snapshot_search *search)
+{
+	const struct snapshot_unreachable *total = &search->total;
+
+	if (!search->count)
+		return;
+	begin_card(out, "Lost", units_format_bytes(total->lost.bytes).s);
+	strbuf_appendf(out, "%" PRIu64 " blocks to which nothing points",
+		       total->lost.count);
+	if (total->held.count)
+		strbuf_appendf(out, "<br>and %s to which only these do",
+			       units_format_bytes(total->held.bytes).s);
+	if (total->possible.count)
+		strbuf_appendf(out, "<br>possibly %s more",
+			       units_format_bytes(total->possible.bytes).s);
+	end_card(out);
+}
+
 static void append_kernel(struct strbuf *out, const struct snapshot *snap)
 {
 	uint64_t times = snap->sample_every;
@@ -121,6 +140,7 @@ void html_append_totals(struct strbuf *out, const struct report *report)
 	strbuf_append(out, "<dl class=\"cards\">\n");
 	for (size_t i = 0; i < report->section_count; i++)
 		append_live(out, report, &report->sections[i]);
+	append_lost(out, &snap->search);
 	append_kernel(out, snap);
 	append_peak(out, snap, &report->sections[BLOCK_HEAP]);
 	append_flow(out, &report->sections[BLOCK_HEAP]);

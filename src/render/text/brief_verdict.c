@@ -51,6 +51,23 @@ static void append_name(struct strbuf *name, const struct verdict *v, size_t roo
 	}
 }
 
+/* Append what a search for unreachable blocks found, if there is room. */
+static void append_lost(const struct snapshot *snap, struct strbuf *out, size_t *room)
+{
+	const struct snapshot_sum *lost = &snap->search.total.lost;
+	char text[64];
+	size_t len;
+
+	if (!lost->count)
+		return;
+	len = (size_t)snprintf(text, sizeof(text), "; %s lost for good",
+			       units_format_bytes(lost->bytes).s);
+	if (len > *room)
+		return;
+	strbuf_append(out, text);
+	*room -= len;
+}
+
 /* Append the parts to `out` as far as they fit. */
 static void fit(const struct verdict_words *words, const struct verdict *v,
 		const struct brief_page *page, struct strbuf *out)
@@ -72,6 +89,7 @@ static void fit(const struct verdict_words *words, const struct verdict *v,
 		strbuf_append(out, strbuf_text(&words->more));
 		room -= more;
 	}
+	append_lost(page->report->snapshot, out, &room);
 	if (snapshot_has_losses(page->report->snapshot) && strlen(VERDICT_LOSSY) <= room)
 		strbuf_append(out, VERDICT_LOSSY);
 	out->failed |= name.failed;

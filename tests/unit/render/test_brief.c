@@ -135,8 +135,8 @@ static void sample_init(struct sample *s)
 	s->cause = (struct cause){.parts = &s->part, .part_count = 1};
 }
 
-static void check_verdict(const struct verdict *verdict, unsigned columns, bool lossy,
-			  const char *want)
+static void check_verdict_of(const struct verdict *verdict, unsigned columns, bool lossy,
+			     uint64_t lost_bytes, const char *want)
 {
 	struct sample s;
 	struct verdict v = *verdict;
@@ -146,12 +146,19 @@ static void check_verdict(const struct verdict *verdict, unsigned columns, bool 
 
 	sample_init(&s);
 	s.snap.losses[LOSS_EVENTS_LOST] = lossy;
+	s.snap.search.total.lost = (struct snapshot_sum){lost_bytes, lost_bytes != 0};
 	report.snapshot = &s.snap;
 	v.cause = &s.cause;
 	brief_put_verdict(&page, &v);
 	snprintf(line, sizeof(line), "%s\n", want);
 	CHECK_STR(strbuf_text(&page.text), line);
 	strbuf_deinit(&page.text);
+}
+
+static void check_verdict(const struct verdict *verdict, unsigned columns, bool lossy,
+			  const char *want)
+{
+	check_verdict_of(verdict, columns, lossy, 0, want);
 }
 
 static const struct verdict leak = {
@@ -181,6 +188,16 @@ static void leaks(void)
 	check_verdict(&leak, 50, false, "leaking 9.7 MiB/min, 95 % from process_command");
 	check_verdict(&leak, 42, false, "leaking 9.7 MiB/min; +1 GiB in 1.8 h");
 	check_verdict(&leak, 20, false, "leaking 9.7 MiB/min");
+}
+
+/* After a search for unreachable blocks. */
+static void lost(void)
+{
+	check_verdict_of(&leak, 110, true, 3072,
+			 "leaking 9.7 MiB/min, 95 % from shop::process_command "
+			 "(store.c:212); +1 GiB in 1.8 h; 3.0 KiB lost for good");
+	check_verdict_of(&leak, 60, false, 3072,
+			 "leaking 9.7 MiB/min, 95 % from process_command (store.c:212)");
 }
 
 /* Where another cause has the same name, the caller tells them apart. */
@@ -451,6 +468,7 @@ int main(void)
 	RUN(labels);
 	RUN(rates);
 	RUN(leaks);
+	RUN(lost);
 	RUN(callers);
 	RUN(verdicts);
 	RUN(folded_stacks);

@@ -246,6 +246,27 @@ static void hostile_counts(void)
 }
 
 /* A suspect far below the fastest one. */
+/* After a search for unreachable blocks the totals say what is lost. */
+static void lost_blocks_have_a_card(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+
+	_cleanup_(freep) char *before = render(&f);
+
+	CHECK(!strstr(before, "<dt>Lost</dt>"));
+	f.snap->search.count = 1;
+	f.snap->search.total.lost = (struct snapshot_sum){3072, 3};
+	f.snap->search.total.possible = (struct snapshot_sum){512, 1};
+
+	_cleanup_(freep) char *html = render(&f);
+
+	CHECK_CONTAINS(html, "<dt>Lost</dt><dd><strong>3.0 KiB</strong><span>3 blocks to "
+			     "which nothing points<br>possibly 512 B more");
+}
+
 static void rates_are_escaped(void)
 {
 	static const double slopes[] = {3 * 1048576.0 / 60, 100};
@@ -282,6 +303,7 @@ int main(void)
 	RUN(own_code_is_highlighted);
 	RUN(hostile_moments);
 	RUN(hostile_counts);
+	RUN(lost_blocks_have_a_card);
 	RUN(rates_are_escaped);
 	return check_done();
 }
