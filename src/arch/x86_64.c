@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 
 /* In probes/kernel/include/uapi/linux/ptrace.h. */
@@ -80,8 +81,11 @@ bool arch_pc_read(pid_t tid, uint64_t *ret)
 bool arch_pointers_read(pid_t tid, uint64_t *stack, uint64_t *storage)
 {
 	struct user_regs_struct regs;
+	struct iovec iov = {&regs, sizeof(regs)};
 
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs))
+	/* The filter of the process that searches permits no other way. */
+	if (ptrace(PTRACE_GETREGSET, tid, (void *)(long)NT_PRSTATUS, &iov) ||
+	    iov.iov_len < sizeof(regs))
 		return false;
 	*stack = regs.rsp;
 	*storage = regs.fs_base;

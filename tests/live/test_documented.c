@@ -206,6 +206,9 @@ static void run_command(void *data, struct doc_command *command)
 	int status;
 
 	(void)data;
+	/* Such a run has no end of its own; live.wait_for makes some. */
+	if (strstr(command->line, "--wait-for"))
+		return;
 	complete(command, words, argv);
 	if (is_known(argv))
 		return;
