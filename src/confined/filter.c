@@ -129,6 +129,10 @@ static const int scanning[] = {
 	SCMP_SYS(rseq),
 	SCMP_SYS(sched_getaffinity),
 	SCMP_SYS(statfs),
+	SCMP_SYS(access),
+	SCMP_SYS(faccessat),
+	SCMP_SYS(faccessat2),
+	SCMP_SYS(setitimer),
 };
 
 /* Of ptrace(2), whose first argument is the request. */
@@ -202,7 +206,10 @@ static int allow_threads(scmp_filter_ctx filter)
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, is_thread);
 }
 
-struct error *filter_load_opener(void)
+/* Load a filter that allows the calls of a reader, `more` of them, and what `allow` adds.
+ */
+static struct error *load_allowed(const int more[], size_t count,
+				  int (*allow)(scmp_filter_ctx filter))
 {
 	_cleanup_(filter_release) scmp_filter_ctx filter =
 		seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -213,50 +220,54 @@ struct error *filter_load_opener(void)
 	result = filter_add_calls(filter, SCMP_ACT_ALLOW, allowed,
 				  sizeof(allowed) / sizeof(*allowed));
 	if (!result)
-		result = filter_add_calls(filter, SCMP_ACT_ALLOW, opening,
-					  sizeof(opening) / sizeof(*opening));
+		result = filter_add_calls(filter, SCMP_ACT_ALLOW, more, count);
 	if (!result)
 		result = add_conditions(filter);
 	if (!result)
-		result = allow_reading(filter);
-	if (!result)
-		result = allow_threads(filter);
+		result = allow(filter);
 	if (!result)
 		result = filter_load(filter);
 	return result ? filter_failed(result) : NULL;
 }
 
-struct error *filter_load_server(void)
+static int allow_opening(scmp_filter_ctx filter)
 {
-	_cleanup_(filter_release) scmp_filter_ctx filter =
-		seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	/* fstat(3), as below */
+	int result = allow_reading(filter);
+
+	return result ? result : allow_threads(filter);
+}
+
+struct error *filter_load_opener(void)
+{
+	return load_allowed(opening, sizeof(opening) / sizeof(*opening), allow_opening);
+}
+
+/* fstat(3) of glibc 2.33 to 2.38. A filter cannot see whether the path is empty, and
+ * without a listener nothing else checks it. This allows stat(2) of paths. */
+static int allow_fstat(scmp_filter_ctx filter)
+{
 	const struct scmp_arg_cmp of_descriptor = {.arg = 3,
 						   .op = SCMP_CMP_MASKED_EQ,
 						   .datum_a = UINT32_MAX,
 						   .datum_b = AT_EMPTY_PATH};
-	int result;
 
-	if (!filter)
-		return error_no_memory();
-	result = filter_add_calls(filter, SCMP_ACT_ALLOW, allowed,
-				  sizeof(allowed) / sizeof(*allowed));
-	if (!result)
-		result = filter_add_calls(filter, SCMP_ACT_ALLOW, serving,
-					  sizeof(serving) / sizeof(*serving));
-	if (!result)
-		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-					  of_descriptor);
-	if (!result)
-		result = add_conditions(filter);
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
+				of_descriptor);
+}
+
+static int allow_serving(scmp_filter_ctx filter)
+{
+	int result = allow_fstat(filter);
+
 	if (!result)
 		result = filter_add_command(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl),
 					    F_SETFL);
-	if (!result)
-		result = allow_threads(filter);
-	if (!result)
-		result = filter_load(filter);
-	return result ? filter_failed(result) : NULL;
+	return result ? result : allow_threads(filter);
+}
+
+struct error *filter_load_server(void)
+{
+	return load_allowed(serving, sizeof(serving) / sizeof(*serving), allow_serving);
 }
 
 static int allow_scanning(scmp_filter_ctx filter)
@@ -273,46 +284,19 @@ static int allow_scanning(scmp_filter_ctx filter)
 			result = seccomp_rule_add(filter, SCMP_ACT_ALLOW,
 						  SCMP_SYS(ptrace), 1, is_request);
 	}
-	return result;
+	return result ? result : allow_opening(filter);
 }
 
 struct error *filter_load_scanner(void)
 {
-	_cleanup_(filter_release) scmp_filter_ctx filter =
-		seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int result;
-
-	if (!filter)
-		return error_no_memory();
-	result = filter_add_calls(filter, SCMP_ACT_ALLOW, allowed,
-				  sizeof(allowed) / sizeof(*allowed));
-	if (!result)
-		result = filter_add_calls(filter, SCMP_ACT_ALLOW, scanning,
-					  sizeof(scanning) / sizeof(*scanning));
-	if (!result)
-		result = allow_scanning(filter);
-	if (!result)
-		result = allow_threads(filter);
-	if (!result)
-		result = add_conditions(filter);
-	if (!result)
-		result = allow_reading(filter);
-	if (!result)
-		result = filter_load(filter);
-	return result ? filter_failed(result) : NULL;
+	return load_allowed(scanning, sizeof(scanning) / sizeof(*scanning),
+			    allow_scanning);
 }
 
 struct error *filter_load_reader(int *ret_listener)
 {
 	_cleanup_(filter_release) scmp_filter_ctx filter =
 		seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	/* fstat(3) of glibc 2.33 to 2.38. A filter cannot see whether the path is
-	 * empty, and without a listener nothing else checks it. This allows stat(2) of
-	 * paths. */
-	const struct scmp_arg_cmp of_descriptor = {.arg = 3,
-						   .op = SCMP_CMP_MASKED_EQ,
-						   .datum_a = UINT32_MAX,
-						   .datum_b = AT_EMPTY_PATH};
 	int result;
 
 	if (!filter)
@@ -323,8 +307,7 @@ struct error *filter_load_reader(int *ret_listener)
 		result = filter_add_calls(filter, SCMP_ACT_NOTIFY, asked,
 					  sizeof(asked) / sizeof(*asked));
 	else if (!result)
-		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-					  of_descriptor);
+		result = allow_fstat(filter);
 	if (!result)
 		result = add_conditions(filter);
 	if (!result)
