@@ -104,7 +104,7 @@ struct error *reach_scan_first(struct reach_target *target,
 		return err;
 	target->image = image_of(part.memory.tid);
 	part.memory.progress = target->progress;
-	part.memory.progress_arg = target->progress_arg;
+	part.memory.progress_arg = target->arg;
 	reach_memory_sweep(&part.memory, &part.regions, &part.marks);
 	reach_memory_flood(&part.memory, &part.marks);
 	copy_levels(&part, table);
@@ -131,6 +131,8 @@ struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
 void reach_scan_release(struct reach_target *target)
 {
 	reach_threads_release(&target->threads);
+	if (target->released)
+		target->released(target->arg);
 }
 
 static void read_guard(struct part *part, const struct reach_threads *threads)
@@ -185,7 +187,7 @@ struct error *reach_scan_verify(struct reach_target *target,
 		copy_levels(&part, table);
 		part.memory.deadline_ns = 0;
 		part.memory.progress = target->progress;
-		part.memory.progress_arg = target->progress_arg;
+		part.memory.progress_arg = target->arg;
 		err = reach_groups_init(&part.marks, &part.memory, &groups);
 	}
 	for (uint32_t i = 0; !err && !ret->is_late && i < table->count; i++)

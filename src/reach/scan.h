@@ -42,7 +42,9 @@ struct reach_target {
 	int pid;
 	/* As in struct reach_memory; not called while the process is stopped. */
 	void (*progress)(void *arg, uint64_t read_bytes);
-	void *progress_arg;
+	/* Called when the process has gone on; may be NULL. */
+	void (*released)(void *arg);
+	void *arg;                    /* of both */
 	uint64_t image;               /* of reach_image(), at the first look */
 	uint64_t stopped_ns;          /* CLOCK_MONOTONIC */
 	struct reach_threads threads; /* none: it is not stopped */

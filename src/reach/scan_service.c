@@ -2,14 +2,25 @@
 #include "reach/scan_service.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/saturate.h"
 #include "util/units.h"
+
+/* Memory of a target can be such that reading it blocks: that of a file system which does
+ * not answer, or of userfaultfd(2). Only a signal that kills ends this. So this long
+ * after its deadline SIGALRM kills this process, and all that is stopped goes on. */
+#define LATE_NS UINT64_C(1000000000)
+
+/* The same, if nothing is stopped and nothing could be read for so long. */
+#define STALL_NS UINT64_C(30000000000)
 
 /* Between two messages about progress. */
 #define SAY_NS UINT64_C(200000000)
@@ -20,6 +31,7 @@ struct scan_service {
 	struct confined_server *server; /* during a request */
 	uint64_t said_ns;
 	int pid; /* that is searched */
+	bool is_searching;
 };
 
 size_t scan_table_bytes(uint32_t count)
@@ -58,6 +70,31 @@ struct reach_effort scan_effort_get(struct wire *in)
 	return effort;
 }
 
+/* Let this process be killed LATE_NS after `deadline_ns`. 0: never. */
+static void end_at(uint64_t deadline_ns)
+{
+	uint64_t at_ns = saturate_add(deadline_ns, LATE_NS), now_ns = clock_now_ns();
+	uint64_t in_us = at_ns > now_ns ? (at_ns - now_ns) / 1000 + 1 : 1;
+	const struct itimerval timer = {
+		.it_value = {.tv_sec = (time_t)(in_us / 1000000),
+			     .tv_usec = (suseconds_t)(in_us % 1000000)}};
+	const struct itimerval none = {.it_value = {.tv_sec = 0}};
+
+	signal(SIGALRM, SIG_DFL);
+	setitimer(ITIMER_REAL, deadline_ns ? &timer : &none, NULL);
+}
+
+/* When nothing is stopped, nothing is urgent. */
+static void settle(void *arg)
+{
+	struct scan_service *service = arg;
+
+	vec_foreach (target, &service->targets)
+		if (target->threads.list.len)
+			return;
+	end_at(service->is_searching ? clock_now_ns() + STALL_NS : 0);
+}
+
 static void say(void *arg, uint64_t read_bytes)
 {
 	struct scan_service *service = arg;
@@ -67,6 +104,7 @@ static void say(void *arg, uint64_t read_bytes)
 	if (now - service->said_ns < SAY_NS)
 		return;
 	service->said_ns = now;
+	settle(service);
 	snprintf(text, sizeof(text), "searching the memory of process %d (%s)",
 		 service->pid, units_format_bytes(read_bytes).s);
 	confined_say(service->server, text);
@@ -80,7 +118,8 @@ static struct reach_target *find_target(struct scan_service *service, int pid)
 			return target;
 	if (!vec_push(&service->targets, (struct reach_target){.pid = pid,
 							       .progress = say,
-							       .progress_arg = service}))
+							       .released = settle,
+							       .arg = service}))
 		return NULL;
 	return &service->targets.data[service->targets.len - 1];
 }
@@ -90,6 +129,7 @@ static void release_all(struct scan_service *service)
 	vec_foreach (target, &service->targets)
 		reach_scan_release(target);
 	service->targets.len = 0;
+	settle(service);
 }
 
 /* Map the table that came with the request. */
@@ -121,12 +161,19 @@ static struct error *search(struct scan_service *service, struct reach_target *t
 	if (err)
 		return err;
 	table = scan_table_at(map, count);
+	service->is_searching = true;
+	if (request->number == SCAN_VERIFY)
+		end_at(deadline_ns);
+	else
+		settle(service);
 	if (request->number == SCAN_FIRST)
 		err = reach_scan_first(target, &service->words, &table, deadline_ns,
 				       &effort);
 	else
 		err = reach_scan_verify(target, &service->words, &table, deadline_ns,
 					&effort);
+	service->is_searching = false;
+	settle(service);
 	munmap(map, scan_table_bytes(count) + 1);
 	scan_effort_put(request->out, &effort);
 	return err;
@@ -136,6 +183,8 @@ static struct error *answer(void *state, struct confined_request *request)
 {
 	struct scan_service *service = state;
 	struct reach_target *target;
+	struct error *err;
+	uint64_t deadline_ns;
 
 	service->server = request->server;
 	if (request->number == SCAN_RELEASE) {
@@ -147,9 +196,13 @@ static struct error *answer(void *state, struct confined_request *request)
 	target = find_target(service, service->pid);
 	if (!target)
 		return error_no_memory();
-	if (request->number == SCAN_STOP)
-		return reach_scan_stop(target, wire_get_u64(&request->in));
-	return search(service, target, request);
+	if (request->number != SCAN_STOP)
+		return search(service, target, request);
+	deadline_ns = wire_get_u64(&request->in);
+	end_at(deadline_ns);
+	err = reach_scan_stop(target, deadline_ns);
+	settle(service);
+	return err;
 }
 
 struct scan_service *scan_service_create(const struct reach_words *words)

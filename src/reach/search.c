@@ -12,6 +12,12 @@
 /* Longest search for candidates of one process. */
 #define LOOK_NS UINT64_C(240000000000)
 
+/* A process for which a verification has been made. */
+struct judged {
+	int pid;
+	bool is_late; /* there was no time to look at all memory */
+};
+
 /* A process and its candidates. */
 struct candidates {
 	int pid;
@@ -24,6 +30,10 @@ struct reach_search {
 	struct reach_scanner *scanner;
 	struct reach_verdicts verdicts;
 	VEC(struct candidates) processes;
+	/* What the last verification found, for reach_search_tell() to take over: there
+	 * is time for that once the processes go on. */
+	VEC(struct judged) judged;
+	VEC(struct reach_block) found;
 	struct snapshot_search sums; /* of the search under way, then of the last one */
 	uint64_t begun_ns, stopped_ns;
 };
@@ -65,6 +75,8 @@ void reach_search_destroy(struct reach_search *search)
 		return;
 	forget_candidates(search);
 	vec_deinit(&search->processes);
+	vec_deinit(&search->judged);
+	vec_deinit(&search->found);
 	reach_verdicts_deinit(&search->verdicts);
 	reach_scanner_destroy(search->scanner);
 	free(search);
@@ -229,35 +241,30 @@ static enum reach_verdict verdict_of(const struct reach_table *table, uint32_t i
 	return table->head[i] == i ? REACH_LOST : REACH_HELD;
 }
 
-static struct error *add_verdicts(struct reach_search *search,
-				  const struct snapshot *snap, int pid,
-				  const struct gathered *blocks, bool is_late)
+static struct error *add_found(struct reach_search *search, const struct snapshot *snap,
+			       int pid, const struct gathered *blocks, bool is_late)
 {
 	const struct snapshot_block *all = snap->blocks[BLOCK_HEAP].data;
 	const struct reach_table *table = &blocks->table;
-	size_t known = search->verdicts.list.len;
 
 	for (uint32_t i = 0; i < table->count; i++) {
 		const struct snapshot_block *block = &all[blocks->number[i]];
 		enum reach_verdict verdict = verdict_of(table, i, is_late);
 		uint32_t head = verdict == REACH_HELD ? table->head[i] : i;
 
-		if (is_late ? reach_verdicts_know_lost(&search->verdicts, known, pid,
-						       block->address)
-			    : table->level[i] == REACH_REACHED)
+		if (!is_late && table->level[i] == REACH_REACHED)
 			continue;
 		if (head >= table->count ||
-		    !reach_verdicts_add(
-			    &search->verdicts,
-			    &(struct reach_block){
-				    .address = block->address,
-				    .size_bytes = block->size_bytes,
-				    .time_ns = block->time_ns,
-				    .pid = pid,
-				    .stack = block->stack,
-				    .for_stack = all[blocks->number[head]].stack,
-				    .verdict = (uint8_t)verdict,
-			    }))
+		    !vec_push(&search->found,
+			      (struct reach_block){
+				      .address = block->address,
+				      .size_bytes = block->size_bytes,
+				      .time_ns = block->time_ns,
+				      .pid = pid,
+				      .stack = block->stack,
+				      .for_stack = all[blocks->number[head]].stack,
+				      .verdict = (uint8_t)verdict,
+			      }))
 			return error_no_memory();
 	}
 	return NULL;
@@ -277,8 +284,9 @@ static struct error *verify(struct reach_search *search, const struct snapshot *
 	add_effort(search, &effort);
 	if (err)
 		return leave_out(search, err);
-	reach_verdicts_clear(&search->verdicts, candidates->pid, effort.is_late);
-	return add_verdicts(search, snap, candidates->pid, &blocks, effort.is_late);
+	if (!vec_push(&search->judged, (struct judged){candidates->pid, effort.is_late}))
+		return error_no_memory();
+	return add_found(search, snap, candidates->pid, &blocks, effort.is_late);
 }
 
 struct error *reach_search_verify(struct reach_search *search,
@@ -286,9 +294,6 @@ struct error *reach_search_verify(struct reach_search *search,
 {
 	struct error *err = NULL;
 
-	/* New verdicts replace the old ones. */
-	if (!reach_verdicts_audit(&search->verdicts, snap))
-		err = error_no_memory();
 	vec_foreach (candidates, &search->processes)
 		for (uint32_t i = 0; !err && i < snap->processes.len; i++)
 			if (candidates->is_stopped && !snap->processes.data[i].exited &&
@@ -297,7 +302,6 @@ struct error *reach_search_verify(struct reach_search *search,
 				candidates->is_stopped = false;
 			}
 	reach_search_give_up(search);
-	reach_verdicts_sort(&search->verdicts);
 	search->sums.count++;
 	search->sums.time_ns = clock_now_ns();
 	search->sums.took_ns = search->sums.time_ns - search->begun_ns;
@@ -310,10 +314,34 @@ void reach_search_give_up(struct reach_search *search)
 	forget_candidates(search);
 }
 
+/* Replace verdicts by what the last search found. False: memory is out. */
+static bool take_over(struct reach_search *search)
+{
+	struct reach_verdicts *verdicts = &search->verdicts;
+	bool is_whole = true;
+	size_t known;
+
+	vec_foreach (process, &search->judged)
+		reach_verdicts_clear(verdicts, process->pid, process->is_late);
+	known = verdicts->list.len;
+	vec_foreach (found, &search->found)
+		if (found->verdict != REACH_UNVERIFIED ||
+		    !reach_verdicts_know_lost(verdicts, known, found->pid,
+					      found->address))
+			is_whole = is_whole && reach_verdicts_add(verdicts, found);
+	search->judged.len = search->found.len = 0;
+	reach_verdicts_sort(verdicts);
+	return is_whole;
+}
+
 struct error *reach_search_tell(struct reach_search *search, struct snapshot *snap)
 {
 	if (!search->sums.count)
 		return NULL;
 	snap->search = search->sums;
-	return reach_verdicts_apply(&search->verdicts, snap) ? NULL : error_no_memory();
+	/* First the verdicts of earlier searches: what they called lost may be freed. */
+	return reach_verdicts_audit(&search->verdicts, snap) && take_over(search) &&
+			       reach_verdicts_fill(&search->verdicts, snap)
+		       ? NULL
+		       : error_no_memory();
 }

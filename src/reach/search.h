@@ -45,8 +45,8 @@ struct error *reach_search_look(struct reach_search *search, const struct snapsh
  * next two functions. */
 void reach_search_stop(struct reach_search *search);
 
-/* Verify the candidates with a snapshot that was made since, and let the processes go
- * on. */
+/* Verify the candidates with a snapshot that was made since, and let the processes go on.
+ * reach_search_tell() must be called with the same snapshot next. */
 struct error *reach_search_verify(struct reach_search *search,
 				  const struct snapshot *snap)
 	__attribute__((warn_unused_result));

@@ -111,7 +111,7 @@ struct error *reach_stacks_guess(int pid, const struct proc_maps *maps,
 			continue;
 		sp = waiting_at(pid, (int)tid);
 		if (!sp)
-			sp = reach_thread_stack_pointer((int)tid, now + STOP_NS);
+			sp = reach_thread_stack_pointer(pid, (int)tid, now + STOP_NS);
 		i = find_mapping(maps, sp);
 		if (i < maps->mappings.len && looks_like_stack(maps, i))
 			err = cut_below(&maps->mappings.data[i], sp, regions);

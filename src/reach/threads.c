@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "process/proc.h"
 #include "process/procfs.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -80,8 +81,23 @@ static bool knows(const struct reach_threads *threads, int tid)
 	return false;
 }
 
-/* Ask all threads to stop that are not on the list. */
-static struct error *seize_new(struct reach_threads *threads, size_t *ret_new)
+/* Trace the thread, if it is still one of `pid`: another process may have got its number.
+ * Sets errno. */
+static bool seize(int pid, int tid)
+{
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return false;
+	if (proc_has_thread(pid, (uint32_t)tid))
+		return true;
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	errno = ESRCH;
+	return false;
+}
+
+/* Ask all threads to stop that are not on the list. A target can create threads faster
+ * than they are stopped. */
+static struct error *seize_new(struct reach_threads *threads, uint64_t deadline_ns,
+			       size_t *ret_new)
 {
 	char path[64];
 
@@ -98,7 +114,12 @@ static struct error *seize_new(struct reach_threads *threads, size_t *ret_new)
 		if (!units_parse_integer(entry->d_name, 1, INT_MAX, &tid) ||
 		    knows(threads, (int)tid))
 			continue;
-		if (ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, NULL)) {
+		if (clock_now_ns() > deadline_ns)
+			return error_create(ERROR_UNSUPPORTED,
+					    "process %d has more threads than can be "
+					    "stopped in time",
+					    threads->pid);
+		if (!seize(threads->pid, (int)tid)) {
 			/* It has exited meanwhile; or only its entry is left. */
 			if (errno == ESRCH)
 				continue;
@@ -191,7 +212,7 @@ struct error *reach_threads_stop(int pid, uint64_t deadline_ns, struct reach_thr
 	do {
 		size_t first = ret->list.len;
 
-		err = seize_new(ret, &fresh);
+		err = seize_new(ret, deadline_ns, &fresh);
 		if (!err)
 			err = await_all(ret, first, deadline_ns);
 	} while (!err && fresh);
@@ -282,13 +303,13 @@ void reach_threads_find(struct reach_threads *threads)
 		read_pointers(t);
 }
 
-uint64_t reach_thread_stack_pointer(int tid, uint64_t deadline_ns)
+uint64_t reach_thread_stack_pointer(int pid, int tid, uint64_t deadline_ns)
 {
-	struct reach_threads one = {.pid = tid};
+	struct reach_threads one = {.pid = pid};
 	sigset_t before;
 	struct error *err;
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+	if (!seize(pid, tid))
 		return 0;
 	if (!vec_push(&one.list, (struct reach_thread){.tid = tid})) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);

@@ -30,7 +30,7 @@ struct reach_threads {
  * Stop all threads of `pid` before `deadline_ns` (CLOCK_MONOTONIC). The calling process
  * must have no other children. After an error none is stopped. ERROR_GONE: the process
  * has exited. ERROR_PERMISSION: it may not be traced, or another process does it.
- * ERROR_UNSUPPORTED: a thread does not stop in time.
+ * ERROR_UNSUPPORTED: they do not stop in time.
  */
 struct error *reach_threads_stop(int pid, uint64_t deadline_ns, struct reach_threads *ret)
 	__attribute__((warn_unused_result));
@@ -52,8 +52,8 @@ void reach_threads_find(struct reach_threads *threads);
 /* Scan for pointers: all registers, and what the kernel holds for the threads. */
 void reach_threads_scan(const struct reach_threads *threads, struct reach_marks *marks);
 
-/* The stack pointer of one thread, which is stopped for that; 0: it does not stop before
- * `deadline_ns`, or may not be traced. */
-uint64_t reach_thread_stack_pointer(int tid, uint64_t deadline_ns);
+/* The stack pointer of one thread of `pid`, which is stopped for that; 0: it does not
+ * stop before `deadline_ns`, or may not be traced. */
+uint64_t reach_thread_stack_pointer(int pid, int tid, uint64_t deadline_ns);
 
 #endif

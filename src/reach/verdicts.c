@@ -167,12 +167,11 @@ bool reach_verdicts_audit(struct reach_verdicts *verdicts, const struct snapshot
 	return true;
 }
 
-bool reach_verdicts_apply(struct reach_verdicts *verdicts, struct snapshot *snap)
+bool reach_verdicts_fill(const struct reach_verdicts *verdicts, struct snapshot *snap)
 {
 	size_t stacks = snap->stacks.len;
 
-	if (!reach_verdicts_audit(verdicts, snap) ||
-	    !vec_reserve(&snap->unreachable, stacks + 1))
+	if (!vec_reserve(&snap->unreachable, stacks + 1))
 		return false;
 	memset(snap->unreachable.data, 0, (stacks + 1) * sizeof(*snap->unreachable.data));
 	snap->unreachable.len = stacks;

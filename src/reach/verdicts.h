@@ -61,8 +61,9 @@ void reach_verdicts_sort(struct reach_verdicts *verdicts);
 bool reach_verdicts_audit(struct reach_verdicts *verdicts, const struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
-/* The same, and fill snap->unreachable and snap->search.total. */
-bool reach_verdicts_apply(struct reach_verdicts *verdicts, struct snapshot *snap)
+/* Fill snap->unreachable and snap->search.total. All verdicts must be of blocks that are
+ * in the snapshot (reach_verdicts_audit()). False: memory is out. */
+bool reach_verdicts_fill(const struct reach_verdicts *verdicts, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
 #endif

@@ -2,14 +2,20 @@
 /* The child that searches: what it finds, what it may do, and how it ends. */
 #include "check.h"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "reach/scanner.h"
 #include "unit/process/child.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-#define BLOCKS 1000
+#define BLOCKS      1000
+#define ARENA_BYTES ((size_t)1 << 20)
 
 static char *arena;
 
@@ -40,7 +46,7 @@ static struct child target(void)
 {
 	struct child child;
 
-	arena = mmap(NULL, (size_t)1 << 20, PROT_READ | PROT_WRITE,
+	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(arena != MAP_FAILED);
 	child = child_fork(arrange, NULL);
@@ -121,6 +127,134 @@ static void a_killed_scanner_lets_go(void)
 	error_destroy(err);
 	reach_scanner_destroy(scanner);
 	child_end(&child);
+}
+
+/* Wait until the scanner has ended. */
+static void await_end(struct reach_scanner *scanner)
+{
+	pid_t pid = reach_scanner_pid(scanner);
+
+	for (int i = 0; i < 1000 && state_of(pid) != 'Z'; i++)
+		usleep(10000);
+	CHECK_INT(state_of(pid), 'Z');
+}
+
+/* Whoever asked for the stop may not get to the verification. */
+static void a_stop_ends_without_a_verification(void)
+{
+	struct child child = target();
+	struct reach_scanner *scanner = start();
+	struct reach_effort effort = {0};
+	struct reach_table table;
+
+	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
+	fill(&table);
+	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_stop(scanner, child.pid,
+				    clock_now_ns() + UINT64_C(100000000)));
+	CHECK_INT(state_of(child.pid), 't');
+	await_end(scanner);
+	child_await_sleep(child.pid);
+	reach_scanner_destroy(scanner);
+	child_end(&child);
+}
+
+/* The limit is for the time that something is stopped. */
+static void after_a_stop_there_is_time(void)
+{
+	struct child child = target();
+	struct reach_scanner *scanner = start();
+	struct reach_effort effort = {0};
+	struct reach_table table;
+
+	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
+	fill(&table);
+	for (int i = 0; i < 2; i++) {
+		uint64_t until = clock_now_ns() + UINT64_C(300000000);
+
+		REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(),
+					     &effort));
+		REQUIRE(!reach_scanner_stop(scanner, child.pid, until));
+		if (i)
+			reach_scanner_release(scanner);
+		else
+			REQUIRE(!reach_scanner_verify(scanner, child.pid, BLOCKS, until,
+						      &effort));
+		usleep(1500000);
+	}
+	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
+	reach_scanner_destroy(scanner);
+	child_end(&child);
+}
+
+/* Whoever touches the second half of the arena waits for somebody who never answers. */
+static void block_half(void)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register half = {
+		.range = {(uintptr_t)arena + ARENA_BYTES / 2, ARENA_BYTES / 2},
+		.mode = UFFDIO_REGISTER_MODE_MISSING};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &half))
+		_exit(1);
+}
+
+static pid_t fork_blocking(volatile int *turn)
+{
+	pid_t pid = fork();
+
+	REQUIRE(pid >= 0);
+	if (!pid)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!pid) {
+		if (*turn == 1) {
+			block_half();
+			*turn = 2;
+		}
+		usleep(1000);
+	}
+	return pid;
+}
+
+static void memory_that_does_not_answer(void)
+{
+	struct reach_scanner *scanner = start();
+	struct reach_effort effort = {0};
+	struct reach_table table;
+	volatile int *turn;
+	uint64_t until;
+	struct error *err;
+	pid_t pid;
+
+	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(arena != MAP_FAILED);
+	turn = (volatile int *)(void *)arena;
+	pid = fork_blocking(turn);
+	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
+	fill(&table);
+	REQUIRE(!reach_scanner_first(scanner, pid, BLOCKS, later(), &effort));
+	/* The search has made the pages that it read. */
+	REQUIRE(!madvise(arena + ARENA_BYTES / 2, ARENA_BYTES / 2, MADV_REMOVE));
+	*turn = 1;
+	for (int i = 0; i < 1000 && *turn != 2; i++)
+		usleep(10000);
+	REQUIRE(*turn == 2);
+	until = clock_now_ns() + UINT64_C(100000000);
+	REQUIRE(!reach_scanner_stop(scanner, pid, until));
+	err = reach_scanner_verify(scanner, pid, BLOCKS, until, &effort);
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_GONE);
+	CHECK(clock_now_ns() > until);
+	error_destroy(err);
+	for (int i = 0; i < 1000 && state_of(pid) == 't'; i++)
+		usleep(10000);
+	CHECK(state_of(pid) != 't');
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	reach_scanner_destroy(scanner);
+	munmap(arena, ARENA_BYTES);
 }
 
 /* In vfork(2) a process cannot be stopped until its child has executed or exited. */
@@ -225,6 +359,9 @@ int main(void)
 		check_skip("only root can stop any process");
 	RUN(finds_what_is_unreachable);
 	RUN(a_killed_scanner_lets_go);
+	RUN(a_stop_ends_without_a_verification);
+	RUN(after_a_stop_there_is_time);
+	RUN(memory_that_does_not_answer);
 	RUN(who_does_not_stop_in_time_goes_on);
 	RUN(has_only_what_it_needs);
 	return check_done();

@@ -43,6 +43,12 @@ static void add(struct reach_verdicts *verdicts, uint64_t address, uint32_t stac
 								   .verdict = verdict}));
 }
 
+static void apply(struct reach_verdicts *verdicts, struct snapshot *snap)
+{
+	REQUIRE(reach_verdicts_audit(verdicts, snap));
+	REQUIRE(reach_verdicts_fill(verdicts, snap));
+}
+
 static void sums_are_of_the_right_stacks(void)
 {
 	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
@@ -61,7 +67,7 @@ static void sums_are_of_the_right_stacks(void)
 	add_block(snap, 100, 0, 1);
 	add_block(snap, 500, SNAPSHOT_NO_STACK, 1);
 	add_block(snap, 600, 0, 1);
-	REQUIRE(reach_verdicts_apply(&verdicts, snap));
+	apply(&verdicts, snap);
 	u = snap->unreachable.data;
 	REQUIRE(snap->unreachable.len == 3);
 	CHECK_INT(u[0].lost.bytes, 300);
@@ -85,13 +91,13 @@ static void freed_blocks_are_counted_once(void)
 	add(&verdicts, 300, 2, 2, REACH_POSSIBLY_LOST);
 	reach_verdicts_sort(&verdicts);
 	add_block(snap, 100, 0, 77);
-	REQUIRE(reach_verdicts_apply(&verdicts, snap));
+	apply(&verdicts, snap);
 	CHECK_INT(snap->unreachable.data[0].lost_but_freed.bytes, 100);
 	CHECK_INT(snap->unreachable.data[1].lost_but_freed.bytes, 200);
 	CHECK_INT(snap->unreachable.data[2].lost_but_freed.count, 0);
 	CHECK_INT(snap->search.total.lost_but_freed.count, 2);
 	CHECK_INT(snap->search.total.lost.count, 0);
-	REQUIRE(reach_verdicts_apply(&verdicts, later));
+	apply(&verdicts, later);
 	CHECK_INT(later->search.total.lost_but_freed.count, 2);
 }
 
@@ -104,11 +110,11 @@ static void ended_processes_and_unsettled_snapshots(void)
 
 	add(&verdicts, 100, 0, 0, REACH_LOST);
 	unsettled->inconsistent = true;
-	REQUIRE(reach_verdicts_apply(&verdicts, unsettled));
+	apply(&verdicts, unsettled);
 	CHECK_INT(unsettled->search.total.lost.count, 1);
 	CHECK_INT(unsettled->search.total.lost_but_freed.count, 0);
 	ended->processes.data[0].exited = true;
-	REQUIRE(reach_verdicts_apply(&verdicts, ended));
+	apply(&verdicts, ended);
 	CHECK_INT(ended->search.total.lost.count, 0);
 	CHECK_INT(ended->search.total.lost_but_freed.count, 0);
 }
