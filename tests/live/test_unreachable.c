@@ -14,35 +14,11 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/holder_sites.h"
 #include "live/trace.h"
 #include "util/cleanup.h"
 
 #define SEARCHES 100
-
-/* The blocks of a site: how many there are, and what becomes known of them. All others
- * are reached. */
-struct truth {
-	const char *site;
-	int64_t blocks, lost, held, possible;
-};
-
-static const struct truth truths[] = {
-	{"site_data", 1, 0, 0, 0},       {"site_zeroed", 1, 0, 0, 0},
-	{"site_tls", 1, 0, 0, 0},        {"site_key", 1, 0, 0, 0},
-	{"site_main_stack", 1, 0, 0, 0}, {"site_thread_stack", 1, 0, 0, 0},
-	{"site_register", 1, 0, 0, 0},   {"site_vector", 1, 0, 0, 0},
-	{"site_coroutine", 1, 0, 0, 0},  {"site_signal_stack", 1, 0, 0, 0},
-	{"site_shared", 1, 0, 0, 0},     {"site_file", 1, 0, 0, 0},
-	{"site_sealed", 1, 0, 0, 0},     {"site_epoll", 1, 0, 0, 0},
-	{"site_timer", 1, 0, 0, 0},      {"site_older", 1, 0, 0, 0},
-	{"site_freed", 1, 0, 0, 0},      {"site_chain", 1, 0, 0, 0},
-	{"site_chained", 1, 0, 0, 0},    {"site_mangled", 1, 0, 0, 0},
-	{"site_tagged", 1, 0, 0, 0},     {"site_interior", 1, 0, 0, 1},
-	{"site_past_end", 1, 0, 0, 1},   {"site_low_tag", 1, 0, 0, 1},
-	{"site_lost", 3, 3, 0, 0},       {"site_list_head", 1, 1, 9, 0},
-	{"site_list_rest", 9, 0, 0, 0},  {"site_cycle", 2, 1, 1, 0},
-	{"site_dead_stack", 1, 1, 0, 0}, {"site_hidden", 1, 1, 0, 0},
-};
 
 /* The sum of `key` over the rows of a site: a site may be called from several places.
  * -1: it has no row. */
@@ -72,28 +48,28 @@ static int64_t found(const json_t *report, const char *site, const char *key)
 	return sum_of(report, site, true, key);
 }
 
-static void check_site(const json_t *report, const struct truth *truth)
+static void check_site(const json_t *report, const struct holder_site *site)
 {
 	const struct {
 		const char *key;
 		int64_t want;
 	} sums[] = {
-		{"lost_blocks", truth->lost},         {"held_blocks", truth->held},
-		{"possible_blocks", truth->possible}, {"unverified_blocks", 0},
+		{"lost_blocks", site->lost},         {"held_blocks", site->held},
+		{"possible_blocks", site->possible}, {"unverified_blocks", 0},
 		{"lost_but_freed_blocks", 0},
 	};
-	int64_t blocks = sum_of(report, truth->site, false, "blocks");
+	int64_t blocks = sum_of(report, site->name, false, "blocks");
 
 	check_state.checks++;
-	if (blocks != truth->blocks)
-		CHECK_FAIL("%s has %" PRId64 " blocks, expected %" PRId64, truth->site,
-			   blocks, truth->blocks);
+	if (blocks != site->blocks)
+		CHECK_FAIL("%s has %" PRId64 " blocks, expected %" PRId64, site->name,
+			   blocks, site->blocks);
 	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
-		int64_t got = found(report, truth->site, sums[i].key);
+		int64_t got = found(report, site->name, sums[i].key);
 
 		if (got != sums[i].want)
-			CHECK_FAIL("%s: %s is %" PRId64 ", expected %" PRId64,
-				   truth->site, sums[i].key, got, sums[i].want);
+			CHECK_FAIL("%s: %s is %" PRId64 ", expected %" PRId64, site->name,
+				   sums[i].key, got, sums[i].want);
 	}
 }
 
@@ -112,8 +88,8 @@ static void each_place_gives_its_verdict(void)
 	struct live_process *target, *memtrace = start("--unreachable", &target);
 	json_t *report = memtrace_report(memtrace);
 
-	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++)
-		check_site(report, &truths[i]);
+	for (size_t i = 0; i < HOLDER_SITES; i++)
+		check_site(report, &holder_sites[i]);
 	CHECK_INT(live_int(report, "heap.search.searches"), 1);
 	CHECK_INT(live_int(report, "heap.search.threads"), 5);
 	CHECK_INT(live_int(report, "heap.search.unsearched"), 0);
@@ -285,8 +261,8 @@ static void snapshots_keep_them(void)
 	report = live_read_json(replay, 60);
 	REQUIRE(report);
 	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
-	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++)
-		check_site(report, &truths[i]);
+	for (size_t i = 0; i < HOLDER_SITES; i++)
+		check_site(report, &holder_sites[i]);
 	json_decref(report);
 	live_destroy(replay);
 }

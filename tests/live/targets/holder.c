@@ -2,8 +2,9 @@
 /*
  * A program that keeps pointers to its blocks in every place where a program can, and
  * loses some blocks. Each place has a function site_*, which allocates. Commands on
- * stdin: "make" allocates; "free" frees the block that was hidden; "work" does something
- * that takes an answer. The answer is a line of JSON.
+ * stdin: "make" allocates; "free" frees the block that was hidden; "check" asks the leak
+ * checker under which the program runs; "work" does something that takes an answer. The
+ * answer is a line of JSON.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -19,9 +20,19 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+/* Valgrind acts on instructions in the program, which do nothing elsewhere. */
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#else
+#define VALGRIND_DO_LEAK_CHECK
+#endif
+
 #define SITE  __attribute__((noinline, used))
 #define LIST  10
 #define STACK ((size_t)256 << 10)
+
+/* LeakSanitizer, if the program is built with it (sanitizer/lsan_interface.h) */
+int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 /* Each site is a function of its own, so that its blocks have their own call path. */
 #define DEFINE_SITE(name)                                                                \
@@ -315,6 +326,11 @@ static void serve(void)
 		} else if (line[0] == 'f') {
 			free((void *)~hidden);
 			hidden = 0;
+		} else if (line[0] == 'c') {
+			wash();
+			if (__lsan_do_recoverable_leak_check)
+				__lsan_do_recoverable_leak_check();
+			VALGRIND_DO_LEAK_CHECK;
 		} else {
 			work++;
 		}
