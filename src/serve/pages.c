@@ -70,6 +70,7 @@ static struct error *profile(const struct page *page, bool shows_allocs, FILE *o
 		.max_samples = PROFILE_SAMPLES,
 		.max_bytes = PROFILE_BYTES,
 		.shows_allocs = shows_allocs,
+		.only_heap = shows_allocs,
 		.changes = page->query->seconds,
 	};
 

@@ -254,14 +254,20 @@ static void write_frame(struct pprof_builder *b, size_t index)
 	vec_deinit(&list);
 }
 
-/* Write the location of a name that is not a frame. */
-static void write_name(struct pprof_builder *b, uint64_t id, uint32_t name)
+/*
+ * Write the location of a name that is not a frame, the `place`-th of these. Its address
+ * is one that no code has, and different for each: Alloy takes samples for the same if
+ * their addresses are (grafana/alloy, internal/component/pyroscope/scrape/internal/
+ * fastdelta/hasher.go).
+ */
+static void write_name(struct pprof_builder *b, uint64_t id, uint32_t name, size_t place)
 {
 	Pprof__Location location = PPROF__LOCATION__INIT;
 	Pprof__Line line = PPROF__LINE__INIT;
 	lines list = {.data = &line, .len = 1};
 
 	location.id = id;
+	location.address = place + 1;
 	line.function_id = (uint64_t)name + 1;
 	write_location(b, &location, &list);
 }
@@ -270,6 +276,7 @@ static void write_locations(struct pprof_builder *b)
 {
 	const struct names *names = &b->names;
 	uint64_t id = 0, *next;
+	size_t place = 0;
 
 	b->locations = calloc(names->frame_count + NOTE_COUNT +
 				      b->report->snapshot->processes.len,
@@ -287,11 +294,11 @@ static void write_locations(struct pprof_builder *b)
 	next = b->locations + names->frame_count;
 	for (size_t i = 0; i < NOTE_COUNT; i++) {
 		*next++ = ++id;
-		write_name(b, id, names_note(names, (enum name_note)i));
+		write_name(b, id, names_note(names, (enum name_note)i), place++);
 	}
 	vec_foreach (process, &b->report->snapshot->processes) {
 		*next++ = ++id;
-		write_name(b, id, names_process(names, process));
+		write_name(b, id, names_process(names, process), place++);
 	}
 }
 

@@ -11,6 +11,9 @@ bool pprof_has_value(const struct pprof_builder *b, enum pprof_value value)
 {
 	const struct report *report = b->report;
 
+	if (b->options->only_heap && value < ALLOC_OBJECTS &&
+	    !report->snapshot->heap_untraced)
+		return false;
 	switch (value) {
 	case MAPPED_OBJECTS:
 	case MAPPED_SPACE:

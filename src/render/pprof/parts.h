@@ -70,6 +70,10 @@ struct pprof_builder {
 /* Is this one of the profile's value types? */
 bool pprof_has_value(const struct pprof_builder *b, enum pprof_value value);
 
+/* The type of what a section's blocks are counted by. The next one has their bytes,
+ * except with EVENTS. */
+enum pprof_value pprof_objects(const struct report_section *section);
+
 static inline int64_t pprof_clamp(uint64_t n)
 {
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;

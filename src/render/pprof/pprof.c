@@ -137,6 +137,16 @@ static struct error *build(struct pprof_builder *b, const struct report *whole, 
 
 /* --- limits ------------------------------------------------------------------------- */
 
+/* Leave out the rows of sections whose type the profile does not have. */
+static void drop_sections(struct report *part, const struct pprof_options *options)
+{
+	const struct pprof_builder b = {.report = part, .options = options};
+
+	for (size_t s = 0; s < part->section_count; s++)
+		if (!pprof_has_value(&b, pprof_objects(&part->sections[s])))
+			part->sections[s].row_count = 0;
+}
+
 /* How many samples a row can have at most, if its blocks are not known. */
 static size_t sample_count(const struct report_row *row)
 {
@@ -209,23 +219,25 @@ static struct error *try_samples(const struct report *report,
 struct error *pprof_render(const struct report *report,
 			   const struct pprof_options *options, FILE *out)
 {
+	struct report whole = *report;
 	size_t samples = 0;
 	struct error *err = NULL;
 
+	drop_sections(&whole, options);
 	if (!options->max_samples) {
-		struct pprof_builder b = {.report = report, .options = options};
+		struct pprof_builder b = {.report = &whole, .options = options};
 
-		err = build(&b, report, out);
+		err = build(&b, &whole, out);
 		builder_deinit(&b);
 		return err;
 	}
-	for (size_t s = 0; s < report->section_count; s++)
-		for (size_t r = 0; r < report->sections[s].row_count; r++)
-			samples += sample_count(&report->sections[s].rows[r]);
+	for (size_t s = 0; s < whole.section_count; s++)
+		for (size_t r = 0; r < whole.sections[s].row_count; r++)
+			samples += sample_count(&whole.sections[s].rows[r]);
 	if (samples > options->max_samples)
 		samples = options->max_samples;
 	for (samples += !samples; samples && !err;)
-		err = try_samples(report, options, &samples, out);
+		err = try_samples(&whole, options, &samples, out);
 	return err;
 }
 

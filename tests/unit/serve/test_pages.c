@@ -3,44 +3,14 @@
 #include "served.h"
 
 #include <sys/stat.h>
-#include <zlib.h>
 
-#include "profile.pb-c.h"
+#include "profile.h"
+#include "serve/listener.h"
 #include "snapshot/file.h"
 
 /* One for each loss, and 13 more. */
 #define SERIES_OF_MACHINE (LOSS_COUNT + 13)
 #define HEAP_BYTES        (2 * 1024 * 1024 + 3100 + 64 + 7)
-
-static Pprof__Profile *profile_of(const struct http_answer *a)
-{
-	static uint8_t bytes[1 << 20];
-	z_stream stream = {.next_in = (unsigned char *)a->body,
-			   .avail_in = (uInt)a->body_len,
-			   .next_out = bytes,
-			   .avail_out = sizeof(bytes)};
-	Pprof__Profile *p;
-
-	REQUIRE(inflateInit2(&stream, 15 + 16) == Z_OK);
-	REQUIRE(inflate(&stream, Z_FINISH) == Z_STREAM_END);
-	inflateEnd(&stream);
-	p = pprof__profile__unpack(NULL, stream.total_out, bytes);
-	REQUIRE(p);
-	return p;
-}
-
-static int64_t sum(const Pprof__Profile *p, const char *type)
-{
-	int64_t total = 0;
-
-	for (size_t i = 0; i < p->n_sample_type; i++) {
-		if (strcmp(p->string_table[p->sample_type[i]->type], type) != 0)
-			continue;
-		for (size_t k = 0; k < p->n_sample; k++)
-			total += p->sample[k]->value[i];
-	}
-	return total;
-}
 
 /* The value of a sample in /metrics, by the beginning of its line. -1: not there. */
 static long long metric(const struct http_answer *a, const char *sample)
@@ -120,10 +90,10 @@ static void numbers_are_the_reports(void)
 
 	a = http_get(s.port, "/debug/pprof/allocs");
 
-	Pprof__Profile *p = profile_of(&a);
+	Pprof__Profile *p = profile_of(&a, NULL);
 
-	CHECK_INT(sum(p, "inuse_space"), HEAP_BYTES);
-	CHECK_INT(sum(p, "inuse_objects"), 7);
+	CHECK_INT(profile_sum(p, "inuse_space"), HEAP_BYTES);
+	CHECK_INT(profile_sum(p, "inuse_objects"), 7);
 	CHECK_STR(p->string_table[p->default_sample_type], "alloc_space");
 	for (size_t i = 0; i < p->n_sample; i++)
 		CHECK_INT(p->sample[i]->n_label, 0);
@@ -228,11 +198,12 @@ static void changes_are_counted_meanwhile(void)
 		      (double)(ended.tv_nsec - begun.tv_nsec) / 1e9 >
 	      1.9);
 	REQUIRE(a.status == 200);
-	p = profile_of(&a);
+	p = profile_of(&a, NULL);
 	/* The fixture's first block grows by 100 bytes with each snapshot. Base and end
 	 * are two, and a third may have been for /metrics. */
-	CHECK(sum(p, "inuse_space") >= 100 && sum(p, "inuse_space") <= 200);
-	CHECK_INT(sum(p, "inuse_objects"), 0);
+	CHECK(profile_sum(p, "inuse_space") >= 100 &&
+	      profile_sum(p, "inuse_space") <= 200);
+	CHECK_INT(profile_sum(p, "inuse_objects"), 0);
 	CHECK(p->duration_nanos >= (int64_t)FIXTURE_NS);
 	pprof__profile__free_unpacked(p, NULL);
 	close(fd);
@@ -354,6 +325,28 @@ static void a_taken_port_is_said(void)
 	served_end(&s);
 }
 
+/* A child that has been killed may have the listening socket for a moment longer. */
+static void a_port_is_free_at_once(void)
+{
+	struct listen_address address;
+	struct listener listener, again;
+	int copy;
+
+	REQUIRE(!listen_address_parse("0", &address));
+	REQUIRE(!listener_open(&address, &listener));
+	address = listener.address;
+	copy = dup(listener.fd);
+	REQUIRE(copy >= 0);
+	listener_close(&listener);
+
+	struct error *err = listener_open(&address, &again);
+
+	CHECK(!err);
+	error_destroy(err);
+	listener_close(&again);
+	close(copy);
+}
+
 int main(void)
 {
 	RUN(pages_have_their_types);
@@ -365,5 +358,6 @@ int main(void)
 	RUN(a_unix_socket_is_for_root_alone);
 	RUN(another_file_is_not_removed);
 	RUN(a_taken_port_is_said);
+	RUN(a_port_is_free_at_once);
 	return check_done();
 }
