@@ -75,6 +75,10 @@ void listener_close(struct listener *listener)
 	const char *path = listener->fd >= 0 ? listener->address.path : NULL;
 	struct stat st;
 
+	/* The port is free from now on, also if a child that is being killed has the
+	 * descriptor for a moment longer. */
+	if (listener->fd >= 0)
+		shutdown(listener->fd, SHUT_RDWR);
 	closep(&listener->fd);
 	listener->fd = -1;
 	if (path && !lstat(path, &st) && S_ISSOCK(st.st_mode) &&
