@@ -12,7 +12,9 @@
 #include "attach/attach_wide.h"
 #include "bpf/link.h"
 #include "process/live_thread.h"
+#include "process/mm_locks.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 /* How many threads may end before their event is opened. Each try takes 0.1 s. */
 #define TRIES_MAX 2
@@ -136,6 +138,23 @@ bool attachment_take_file(struct attachment *self, int pid, uint64_t file,
 	return true;
 }
 
+/* --- before probes are set ---------------------------------------------------------- */
+
+#define FRESH_NS UINT64_C(50000000)
+
+struct error *attachment_may_set(struct attachment *self)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct error *err;
+
+	if (self->looked_ns && now_ns - self->looked_ns < FRESH_NS)
+		return NULL;
+	err = mm_locks_check(self->was_held ? MM_LOCKS_REMOVE_NS : MM_LOCKS_SET_NS);
+	self->was_held = err;
+	self->looked_ns = err ? 0 : clock_now_ns();
+	return err;
+}
+
 /* --- holding ---------------------------------------------------------------------- */
 
 /* After the event's thread has ended, existing breakpoints stay, since memtrace's
@@ -189,8 +208,11 @@ static struct error *hold_place(struct attachment *self, const struct uprobe_pmu
 		.before = place->before,
 	};
 	const char *doubt;
+	struct error *err = attachment_may_set(self);
 	int event;
 
+	if (err)
+		return err;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->file);
 	event = open_hold(self, pmu, place->pid, &probe, &doubt);
 	if (event == -ESRCH)

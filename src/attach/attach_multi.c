@@ -140,9 +140,11 @@ static struct error *multi_attach(struct attachment *self, int pid,
 				  bool cookies)
 {
 	size_t links = self->list.len, places = self->places.len;
-	struct error *err = pid ? attach_hold_note(self, pid, probes, count) : NULL;
+	struct error *err = attachment_may_set(self);
 
 	(void)cookies; /* every kernel with uprobe_multi has them */
+	if (!err && pid)
+		err = attach_hold_note(self, pid, probes, count);
 	if (!err)
 		err = attach_links(self, pid, probes, count);
 	/* The main thread may have exited only now; some of the links have set their

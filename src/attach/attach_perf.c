@@ -4,19 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <linux/perf_event.h>
 
 #include "attach/attach_wide.h"
+#include "bpf/late_close.h"
 #include "bpf/link.h"
 #include "bpf/shield.h"
 #include "process/live_thread.h"
@@ -94,80 +93,14 @@ static void disable(const struct attached events[], size_t count)
 		ioctl(events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Close all descriptors except the events and `kept` (-1: none). */
-static void close_others(const struct attached events[], size_t count, int kept)
-{
-	unsigned from = 0;
-
-	for (;;) {
-		unsigned next =
-			kept >= 0 && (unsigned)kept >= from ? (unsigned)kept : ~0u;
-
-		for (size_t i = 0; i < count; i++)
-			if ((unsigned)events[i].fd >= from &&
-			    (unsigned)events[i].fd < next)
-				next = (unsigned)events[i].fd;
-		if (next > from)
-			syscall(SYS_close_range, from, next == ~0u ? next : next - 1, 0);
-		if (next == ~0u)
-			return;
-		from = next + 1;
-	}
-}
-
-/* Keep only the events open until the other end of the pipe `ours` is closed. */
-_Noreturn static void hold_events(const struct attached events[], size_t count, int ours)
-{
-	char c;
-
-	setsid();
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	prctl(PR_SET_NAME, "memtrace-detach");
-	/* Close everything else: no reader must wait for the end of our output, and other
-	 * probes must not depend on this process. */
-	close_others(events, count, ours);
-	while (read(ours, &c, 1) < 0 && errno == EINTR)
-		;
-	_exit(0);
-}
-
-/* The last close of an event blocks in the kernel. A grandchild makes it by exiting: a
- * signal does not interrupt that (bpf/shield.h), and memtrace can exit at once. */
-static bool leave_to_grandchild(const struct attached events[], size_t count)
-{
-	int ours[2];
-	pid_t child;
-
-	if (pipe2(ours, O_CLOEXEC))
-		return false;
-	child = fork();
-	if (child == 0) {
-		pid_t grandchild;
-
-		close(ours[1]);
-		grandchild = fork();
-		if (grandchild == 0)
-			hold_events(events, count, ours[0]);
-		_exit(grandchild < 0);
-	}
-
-	int status = 1;
-
-	if (child > 0)
-		waitpid(child, &status, 0);
-	if (status == 0)
-		for (size_t i = 0; i < count; i++)
-			close(events[i].fd);
-	close(ours[0]);
-	close(ours[1]);
-	return status == 0;
-}
-
 void uprobe_events_close(const struct attached events[], size_t count)
 {
+	_cleanup_(freep) int *fds = calloc(count + 1, sizeof(*fds));
+
 	disable(events, count);
-	if (!count || leave_to_grandchild(events, count))
+	for (size_t i = 0; fds && i < count; i++)
+		fds[i] = events[i].fd;
+	if (!count || (fds && late_close(fds, count)))
 		return;
 	for (size_t i = 0; i < count; i++)
 		link_close_all(&events[i].fd, 1);
@@ -275,14 +208,14 @@ static struct error *perf_attach(struct attachment *self, int pid,
 {
 	size_t before = self->list.len;
 	struct uprobe_pmu pmu;
-	struct error *missing = uprobe_pmu_find(&pmu);
+	struct error *err = uprobe_pmu_find(&pmu);
 
-	if (missing)
-		return missing;
+	if (!err)
+		err = attachment_may_set(self);
+	if (err)
+		return err;
 	for (int is_return = 1; is_return >= 0; is_return--) {
 		for (size_t i = 0; i < count; i++) {
-			struct error *err = NULL;
-
 			if (probes[i].is_return == is_return)
 				err = attach_one(self, &pmu, pid, &probes[i], cookies);
 			if (err) {

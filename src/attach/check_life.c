@@ -9,6 +9,7 @@
 #include "attach/checks_private.h"
 #include "bpf/link.h"
 #include "bpf/syscall.h"
+#include "process/mm_locks.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
@@ -83,7 +84,8 @@ static bool attach(struct check *check, const struct check_process *process, int
 
 	if (!count)
 		return true;
-	if (!offsets || !cookies || process->file < 0)
+	if (!offsets || !cookies || process->file < 0 ||
+	    mm_locks_find_held(MM_LOCKS_REMOVE_NS))
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		offsets[i] = probes[i].offset;

@@ -5,8 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/late_close.h"
 #include "bpf/shield.h"
 #include "bpf/syscall.h"
+#include "process/mm_locks.h"
 
 #define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 
@@ -94,9 +96,30 @@ static void close_some(void *arg, size_t first)
 		syscall(SYS_close, c->fds[i]);
 }
 
+/* Static: any thread may be the first to notice. */
+static void (*warn)(int pid);
+
+void link_warn_late(void (*new_warn)(int pid))
+{
+	__atomic_store_n(&warn, new_warn, __ATOMIC_SEQ_CST);
+}
+
+static void say_late(int pid)
+{
+	void (*once)(int) = __atomic_exchange_n(&warn, NULL, __ATOMIC_SEQ_CST);
+
+	if (once)
+		once(pid);
+}
+
 void link_close_all(const int fds[], size_t count)
 {
 	struct closing closing = {fds, count};
+	int held = count ? mm_locks_find_held(MM_LOCKS_REMOVE_NS) : 0;
 
+	if (held && late_close(fds, count)) {
+		say_late(held);
+		return;
+	}
 	shield_run(count < SHIELD_MAX ? count : SHIELD_MAX, close_some, &closing);
 }

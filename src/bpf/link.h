@@ -23,7 +23,12 @@ int link_perf_event(int program, int event, uint64_t cookie);
 
 /* Close many links, or perf events of uprobes, in parallel: each close waits 35-96 ms for
  * RCU grace periods in the kernel. No signal to this process interrupts the closes
- * (bpf/shield.h). */
+ * (bpf/shield.h). While a process holds its mmap_lock, they are left to another process
+ * (bpf/late_close.h). */
 void link_close_all(const int fds[], size_t count);
+
+/* Call this when link_close_all() leaves links to another process for the first time,
+ * with the process that holds its lock; from any thread. NULL: nothing is said. */
+void link_warn_late(void (*warn)(int pid));
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bpf/cache.h"
+#include "bpf/link.h"
 #include "kernel_heap/kernel_events.h"
 #include "session/fetch_cache.h"
 #include "tracees/forked.h"
@@ -252,6 +253,7 @@ static struct error *start_processes(struct session *s, struct error *err, int *
 	 * started. */
 	if (!options->command)
 		file_limit_raise();
+	link_warn_late(session_say_late);
 	/* If no process is followed, no ELF file of a target is read. */
 	if (!err && follows)
 		err = open_helper_start(&(const struct open_helper_options){

@@ -153,6 +153,8 @@ void session_say_walks(const struct session *s);
 void session_say_verdicts(struct session *s);
 /* A file system does not answer. */
 void session_say_hung(const char *path);
+/* Links are removed later, since this process holds its mmap_lock. */
+void session_say_late(int pid);
 /* How many files were left out because of that. */
 void session_say_given_up(void);
 

@@ -6,6 +6,7 @@
 #include "tracees/return_probes.h"
 #include "tracees/runtimes.h"
 #include "process/named.h"
+#include "process/mm_locks.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/cpu_queue.h"
@@ -253,6 +254,17 @@ void session_say_hung(const char *path)
 		"memtrace: %s: the file system does not answer; its files are left out "
 		"until it does\n",
 		escaped ? escaped : "?");
+}
+
+void session_say_late(int pid)
+{
+	_cleanup_(freep) char *holder = mm_locks_holder(pid);
+
+	fprintf(stderr,
+		"memtrace: %s holds the lock of its address space, for which the kernel "
+		"would wait to remove probes: the process memtrace-detach removes them "
+		"when the lock is free\n",
+		holder ? holder : "a process");
 }
 
 void session_say_given_up(void)

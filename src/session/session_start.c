@@ -3,6 +3,7 @@
 
 #include "tracees/forked.h"
 #include "tracees/return_probes.h"
+#include "process/mm_locks.h"
 #include "process/proc.h"
 #include "util/cleanup.h"
 
@@ -32,6 +33,9 @@ struct error *session_plan(struct session *s)
 		return kernel_open(&s->tracees,
 				   o->command ? (int)s->spawn.pid : o->pids[0],
 				   &s->kernel);
+	/* Before its memory is read, which waits for this lock, too. */
+	if (!err)
+		err = mm_locks_check(MM_LOCKS_SET_NS);
 	for (size_t i = 0; i < count && !err; i++) {
 		err = tracees_open(&s->tracees,
 				   o->command ? (int)s->spawn.pid : o->pids[i], &plan);

@@ -32,8 +32,11 @@ struct served_file {
 	unsigned char *bytes;
 	size_t size;
 	pthread_t thread;
-	int held_pid;  /* accessed atomically */
-	unsigned held; /* accessed atomically */
+	int held_pid;          /* accessed atomically */
+	unsigned held;         /* accessed atomically */
+	bool sticks;           /* accessed atomically */
+	unsigned opened;       /* since `sticks` */
+	uint64_t stuck_unique; /* of the request; accessed atomically */
 };
 
 static struct fuse_attr attr_of(const struct served_file *f, uint64_t node)
@@ -90,17 +93,28 @@ static void answer_read(struct served_file *f, const struct fuse_in_header *in)
 	size_t from = read->offset < f->size ? read->offset : f->size;
 	size_t size = f->size - from < read->size ? f->size - from : read->size;
 
-	if (is_held(f, in))
+	if (__atomic_load_n(&f->sticks, __ATOMIC_SEQ_CST)) {
+		__atomic_store_n(&f->stuck_unique, in->unique, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&f->held, 1, __ATOMIC_SEQ_CST);
+	} else if (is_held(f, in))
 		__atomic_add_fetch(&f->held, 1, __ATOMIC_SEQ_CST);
 	else
 		reply(f, in, 0, f->bytes + from, size);
+}
+
+static void answer_open(struct served_file *f, const struct fuse_in_header *in)
+{
+	struct fuse_open_out out = {.fh = 0};
+
+	if (in->opcode == FUSE_OPEN && __atomic_load_n(&f->sticks, __ATOMIC_SEQ_CST))
+		out.open_flags = FOPEN_KEEP_CACHE | (f->opened++ ? FOPEN_DIRECT_IO : 0);
+	reply(f, in, 0, &out, sizeof(out));
 }
 
 static void answer(struct served_file *f, const struct fuse_in_header *in)
 {
 	const struct fuse_attr_out attr = {.attr_valid = VALID_S,
 					   .attr = attr_of(f, in->nodeid)};
-	const struct fuse_open_out opened = {.fh = 0};
 	const struct fuse_statfs_out statfs = {.st = {.bsize = 4096, .namelen = 255}};
 
 	switch (in->opcode) {
@@ -112,7 +126,7 @@ static void answer(struct served_file *f, const struct fuse_in_header *in)
 		break;
 	case FUSE_OPEN:
 	case FUSE_OPENDIR:
-		reply(f, in, 0, &opened, sizeof(opened));
+		answer_open(f, in);
 		break;
 	case FUSE_READ:
 		answer_read(f, in);
@@ -184,6 +198,29 @@ void served_file_hold(struct served_file *f, int pid)
 	fd = open(f->path, O_RDONLY | O_CLOEXEC);
 	REQUIRE(fd >= 0);
 	close(fd);
+}
+
+void served_file_stick(struct served_file *f)
+{
+	int fd;
+
+	/* As above. */
+	fd = open(f->path, O_RDONLY | O_CLOEXEC);
+	REQUIRE(fd >= 0);
+	close(fd);
+	__atomic_store_n(&f->sticks, true, __ATOMIC_SEQ_CST);
+}
+
+void served_file_unstick(struct served_file *f)
+{
+	const struct fuse_out_header head = {
+		.len = sizeof(head),
+		.error = -EIO,
+		.unique = __atomic_load_n(&f->stuck_unique, __ATOMIC_SEQ_CST)};
+
+	/* The kernel asks again. */
+	__atomic_store_n(&f->sticks, false, __ATOMIC_SEQ_CST);
+	(void)!write(f->mount.fd, &head, sizeof(head));
 }
 
 unsigned served_file_held(const struct served_file *f)

@@ -22,6 +22,15 @@ void served_file_hold(struct served_file *file, int pid);
 /* How many reads have got no answer. */
 unsigned served_file_held(const struct served_file *file);
 
+/* From now on answer no reads. The first process that opens the file may use the kernel's
+ * cache; for others mmap(2) of the file waits until a read of the first has ended, and
+ * holds its lock of the address space meanwhile (invalidate_inode_pages2() in
+ * fuse_file_mmap() of fs/fuse/file.c). */
+void served_file_stick(struct served_file *file);
+
+/* Answer again: the one read that was waiting fails. */
+void served_file_unstick(struct served_file *file);
+
 /* Unmount: reads without an answer fail. */
 void served_file_destroy(struct served_file *file);
 

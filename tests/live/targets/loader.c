@@ -13,11 +13,13 @@
  *    fork - N      fork N children, which have the same libraries and wait
  *    sites - 1     call the C library's malloc() once from each of 128 call sites
  *    map - N       make 2 N anonymous mappings
+ *    stick PATH 1  open and read the file in one thread, and open and map it in another
  *    call - 1      each child calls malloc() once: of the library that was loaded last,
  *                  or of the C library
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +170,42 @@ static void map(int count)
 	}
 }
 
+static void *read_first(void *path)
+{
+	char c;
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || pread(fd, &c, 1, 0) < 0)
+		return NULL;
+	return path;
+}
+
+/* Replace a mapping: its place is locked meanwhile. */
+static void *map_next(void *path)
+{
+	char *place = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || place == MAP_FAILED)
+		return NULL;
+	return mmap(place, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
+}
+
+/* The server of the file answers no read (tests/live/served_file.h). */
+static void stick(const char *path)
+{
+	static char copy[4200];
+	pthread_t reader, mapper;
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	if (pthread_create(&reader, NULL, read_first, copy))
+		fail("pthread_create");
+	usleep(300000);
+	if (pthread_create(&mapper, NULL, map_next, copy))
+		fail("pthread_create");
+	usleep(300000);
+}
+
 static void obey(const char *word, const char *path, int count)
 {
 	bool is_itself = !strcmp(word, "cycle") || !strcmp(word, "keep");
@@ -178,6 +216,8 @@ static void obey(const char *word, const char *path, int count)
 		fork_children(count);
 	if (!strcmp(word, "map"))
 		map(count);
+	if (!strcmp(word, "stick"))
+		stick(path);
 	if (!strcmp(word, "sites"))
 		call_from_many_sites();
 	if (!strcmp(word, "call"))
@@ -185,7 +225,8 @@ static void obey(const char *word, const char *path, int count)
 	if (!strcmp(word, "drop"))
 		dlclose(last_library);
 	if (!strcmp(word, "drop") || !strcmp(word, "turn") || !strcmp(word, "fork") ||
-	    !strcmp(word, "map") || !strcmp(word, "sites") || !strcmp(word, "call"))
+	    !strcmp(word, "map") || !strcmp(word, "stick") || !strcmp(word, "sites") ||
+	    !strcmp(word, "call"))
 		return;
 
 	for (int i = 0; i < count; i++) {

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds processes that do not let the kernel into their address space: a thread holds the
+ * process's mmap_lock for long. An example is a thread in mmap(2) of a file whose server
+ * does not answer.
+ *
+ * To set or to remove a uprobe the kernel takes the mmap_lock of each process that maps
+ * the file, one after the other. No signal interrupts this wait, and meanwhile no process
+ * of the machine can fork (register_for_each_vma() in kernel/events/uprobes.c, which
+ * holds dup_mmap_sem; dup_mmap() in mm/mmap.c). So look before, and set or remove no
+ * probe while a lock is held.
+ *
+ * Reading /proc/PID/pagemap takes the lock for an instant, and a fatal signal ends the
+ * wait (pagemap_read() in fs/proc/task_mmu.c).
+ */
+#ifndef PROCESS_MM_LOCKS_H
+#define PROCESS_MM_LOCKS_H
+
+#include <stdint.h>
+
+#include "util/error.h"
+
+/* The patience for setting and for removing a probe, ns. A process with much memory may
+ * hold its lock for a second, as in fork(2). */
+#define MM_LOCKS_SET_NS    UINT64_C(3000000000)
+#define MM_LOCKS_REMOVE_NS UINT64_C(300000000)
+
+/*
+ * Find a process of the machine that holds its lock for longer than `patience_ns`.
+ * Returns its pid; 0: there is none, or it cannot be found out. Takes some microseconds a
+ * process. Processes that /proc does not show are left out.
+ */
+int mm_locks_find_held(uint64_t patience_ns);
+
+/* Wait until each process has let its lock go once. Uses nothing but syscall(2). */
+void mm_locks_wait(void);
+
+/* Look before setting a probe. An error names the process. */
+struct error *mm_locks_check(uint64_t patience_ns) __attribute__((warn_unused_result));
+
+/* "process N (name)", for messages. Owned by the caller; NULL: no memory. */
+char *mm_locks_holder(int pid) __attribute__((warn_unused_result));
+
+#endif
