@@ -247,6 +247,7 @@ static void add_part(struct cause *cause, const struct cause_part *part)
 		cause->estimated_growth_bytes =
 			row->estimated_growth_bytes < 0 ? INT64_MIN : INT64_MAX;
 	cause->slope_bytes_per_s += part->slope_bytes_per_s;
+	cause->lost_bytes = saturate_add(cause->lost_bytes, report_row_lost_bytes(row));
 	if (row->oldest_age_ns > cause->oldest_age_ns)
 		cause->oldest_age_ns = row->oldest_age_ns;
 }
@@ -254,7 +255,10 @@ static void add_part(struct cause *cause, const struct cause_part *part)
 static int compare_causes(const void *pa, const void *pb)
 {
 	const struct cause *a = pa, *b = pb;
+	bool proved = a->slope_bytes_per_s > 0 && a->lost_bytes;
 
+	if (proved != (b->slope_bytes_per_s > 0 && b->lost_bytes))
+		return proved ? -1 : 1;
 	if (a->slope_bytes_per_s != b->slope_bytes_per_s)
 		return a->slope_bytes_per_s > b->slope_bytes_per_s ? -1 : 1;
 	if (a->sum.estimated_bytes != b->sum.estimated_bytes)

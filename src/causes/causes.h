@@ -29,11 +29,12 @@ struct cause {
 	int64_t estimated_growth_bytes; /* since the previous report */
 	double slope_bytes_per_s;       /* sum over the parts; 0: no leak suspect */
 	uint64_t oldest_age_ns;
+	uint64_t lost_bytes; /* of blocks to which nothing points */
 };
 
 struct causes {
-	struct cause *list; /* leak suspects first, steepest first; then those that hold
-			       most */
+	struct cause *list; /* leak suspects first: those with lost blocks, then the
+			       steepest; then the causes that hold most */
 	size_t count, suspect_count;
 	struct code_origin *origins; /* by report_frame.index, of frames of the parts */
 	struct cause_part *parts;    /* the parts of all causes */

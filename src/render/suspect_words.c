@@ -25,4 +25,7 @@ void text_append_why(struct strbuf *text, const struct report *report,
 	if (!report->options.combined_only)
 		strbuf_appendf(text, "; oldest block %s",
 			       units_format_duration(suspect->row->oldest_age_ns).s);
+	if (report_row_lost_bytes(suspect->row))
+		strbuf_appendf(text, "; %s lost for good",
+			       units_format_bytes(report_row_lost_bytes(suspect->row)).s);
 }

@@ -150,3 +150,10 @@ bool report_row_shows(const struct report_row *row, size_t frame)
 	}
 	return true;
 }
+
+uint64_t report_row_lost_bytes(const struct report_row *row)
+{
+	return row->unreachable ? saturate_add(row->unreachable->lost.bytes,
+					       row->unreachable->held.bytes)
+				: 0;
+}

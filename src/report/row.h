@@ -135,9 +135,9 @@ bool report_row_shows(const struct report_row *row, size_t frame);
  *    growing intervals ago. This excludes a full cache.
  *  - It is significant: over the traced time the line rises by at least a twentieth of
  *    what the call path holds.
- * Suspects are ranked by slope times R^2. A cache that is still filling and the first
- * tooth of a sawtooth cannot be distinguished from a leak; they are listed until that is
- * over.
+ * Suspects some of whose blocks are unreachable come first, since that is proof; then
+ * they are ranked by slope times R^2. A cache that is still filling and the first tooth
+ * of a sawtooth cannot be distinguished from a leak; they are listed until that is over.
  */
 struct report_suspect {
 	const struct report_row *row; /* built for the suspect; not in section->rows */
@@ -152,5 +152,9 @@ struct report_single {
 	const struct report_row *row; /* call path of the block; only the stack and what
 					 frame_namer_fill() fills are valid */
 };
+
+/* The bytes of the row's blocks to which nothing points, with those that only these lead
+ * to. 0 without a search. */
+uint64_t report_row_lost_bytes(const struct report_row *row);
 
 #endif

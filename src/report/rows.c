@@ -18,6 +18,7 @@ struct rank {
 struct suspicion {
 	double strength;
 	uint32_t stack;
+	bool is_lost; /* some of its blocks are unreachable */
 };
 
 /* The call paths of one section. */
@@ -65,6 +66,9 @@ static int compare_suspicions(const void *pa, const void *pb)
 {
 	const struct suspicion *a = pa, *b = pb;
 
+	/* Growth makes it likely, being unreachable proves it. */
+	if (a->is_lost != b->is_lost)
+		return a->is_lost ? -1 : 1;
 	if (a->strength != b->strength)
 		return a->strength > b->strength ? -1 : 1;
 	return a->stack < b->stack ? -1 : a->stack > b->stack;
@@ -140,6 +144,7 @@ static struct error *rank(struct ranking *r, uint32_t stack)
 	if (!is_listed)
 		return NULL;
 	suspicion.strength = report_suspicion(report, &row);
+	suspicion.is_lost = report_row_lost_bytes(&row) > 0;
 	if (suspicion.strength > 0 && !vec_push(&r->suspicions, suspicion))
 		return error_no_memory();
 	if (is_too_small(r->b->options, &row)) {

@@ -38,13 +38,6 @@ static uint64_t at_peak_key(const struct report_row *row)
 	return row->at_peak_bytes;
 }
 
-static uint64_t lost_key(const struct report_row *row)
-{
-	return row->unreachable ? saturate_add(row->unreachable->lost.bytes,
-					       row->unreachable->held.bytes)
-				: 0;
-}
-
 static uint64_t temporary_key(const struct report_row *row)
 {
 	return row->flow.temporary;
@@ -63,7 +56,7 @@ static const struct {
 	[REPORT_SORT_PEAK] = {"peak", REPORT_DATA_TRAFFIC, peak_key},
 	[REPORT_SORT_AT_PEAK] = {"at-peak", REPORT_DATA_AT_PEAK, at_peak_key},
 	[REPORT_SORT_TEMPORARY] = {"temporary", REPORT_DATA_TRAFFIC, temporary_key},
-	[REPORT_SORT_LOST] = {"lost", REPORT_DATA_UNREACHABLE, lost_key},
+	[REPORT_SORT_LOST] = {"lost", REPORT_DATA_UNREACHABLE, report_row_lost_bytes},
 	[REPORT_SORT_CUMULATIVE] = {"cumulative", 0, size_key},
 };
 

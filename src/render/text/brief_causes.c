@@ -71,6 +71,9 @@ void brief_append_blocks(struct strbuf *text, const struct report *report,
 	if (!report->options.combined_only)
 		strbuf_appendf(text, ", oldest %s",
 			       units_format_duration(cause->oldest_age_ns).s);
+	if (cause->lost_bytes)
+		strbuf_appendf(text, ", %s lost for good",
+			       units_format_bytes(cause->lost_bytes).s);
 }
 
 /* "  9.2 MiB/min  make_order (shop.cc:88)". */

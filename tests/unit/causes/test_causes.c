@@ -148,6 +148,38 @@ static void suspects(void)
 	CHECK_INT(causes.list[0].estimated_growth_bytes, 18000);
 }
 
+/* Of the suspects, those with blocks to which nothing points come first. */
+static void lost_suspects(void)
+{
+	_cleanup_(server_deinit) struct server s;
+	_cleanup_(causes_deinit) struct causes causes;
+	const struct snapshot_unreachable none = {.lost_but_freed = {0}},
+					  some = {.lost = {100, 2}, .held = {60, 1}};
+	const struct report_options options = {.older_ns = 0};
+	const struct report *report;
+
+	server_init(&s);
+	HOLD(&s, 6000, 900, s.allocate, s.handle, s.main);
+	HOLD(&s, 5000, 70, s.allocate, s.put, s.main);
+	HOLD(&s, 100000, 0, s.allocate, s.get, s.main);
+	s.f.snap->search.count = 1;
+	REQUIRE(vec_push(&s.f.snap->unreachable, none));
+	REQUIRE(vec_push(&s.f.snap->unreachable, some));
+	REQUIRE(vec_push(&s.f.snap->unreachable, some));
+	report = fixture_report_with(&s.f, &options);
+	REQUIRE(!causes_find(report, &report->sections[0], &causes));
+	CHECK_INT(causes.suspect_count, 2);
+	check_cause(&causes, 0, "Store::put(int)", 1, 5000, 70);
+	check_cause(&causes, 1, "handle(int)", 1, 6000, 900);
+	check_cause(&causes, 2, "Store::get(int)", 1, 100000, 0);
+	CHECK_INT(causes.list[0].lost_bytes, 160);
+	CHECK_INT(causes.list[1].lost_bytes, 0);
+	REQUIRE(report->sections[0].suspect_count == 2);
+	CHECK_INT(report->sections[0].suspects[0].row->sum.size_bytes, 5000);
+	CHECK_INT(report_row_lost_bytes(report->sections[0].suspects[0].row), 160);
+	CHECK_INT(report_row_lost_bytes(report->sections[0].suspects[1].row), 0);
+}
+
 /* A suspect is listed even if its row is not. */
 static void suspects_beyond_the_top(void)
 {
@@ -240,6 +272,7 @@ int main(void)
 	RUN(containers);
 	RUN(recursion);
 	RUN(suspects);
+	RUN(lost_suspects);
 	RUN(suspects_beyond_the_top);
 	RUN(no_own_code);
 	RUN(stripped);
