@@ -160,6 +160,7 @@ static struct error *gather(struct reach_search *search, const struct snapshot *
 	return NULL;
 }
 
+/* Without candidates there is nothing to verify: the process is not stopped. */
 static struct error *add_candidates(struct reach_search *search, int pid,
 				    const struct gathered *blocks)
 {
@@ -171,7 +172,8 @@ static struct error *add_candidates(struct reach_search *search, int pid,
 			vec_deinit(&found.addresses);
 			return error_no_memory();
 		}
-	if (vec_push(&search->processes, found))
+	if (found.addresses.len ? vec_push(&search->processes, found)
+				: vec_push(&search->judged, (struct judged){.pid = pid}))
 		return NULL;
 	vec_deinit(&found.addresses);
 	return error_no_memory();
@@ -206,6 +208,7 @@ struct error *reach_search_look(struct reach_search *search, const struct snapsh
 	struct error *err = NULL;
 
 	forget_candidates(search);
+	search->judged.len = search->found.len = 0;
 	search->begun_ns = clock_now_ns();
 	search->sums = (struct snapshot_search){.count = before};
 	for (uint32_t i = 0; !err && i < snap->processes.len; i++) {

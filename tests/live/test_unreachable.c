@@ -111,6 +111,26 @@ static void each_place_gives_its_verdict(void)
 	live_destroy(target);
 }
 
+/* Without blocks, or if all are reached, a process is not even stopped. */
+static void there_is_nothing_to_verify(void)
+{
+	struct live_process *target = target_start(HOLDER_BINARY), *memtrace;
+	json_t *report;
+
+	memtrace = memtrace_start(live_pid(target), "--unreachable");
+	report = memtrace_report(memtrace);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 0);
+	CHECK_INT(live_int(report, "heap.search.searches"), 1);
+	CHECK_INT(live_int(report, "heap.search.unsearched"), 0);
+	CHECK_INT(live_int(report, "heap.search.threads"), 0);
+	json_decref(report);
+	oracle_do(target, "make");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
+	json_decref(report);
+	live_destroy(target);
+}
+
 static void low_tags_are_an_option(void)
 {
 	struct live_process *target,
@@ -271,6 +291,7 @@ int main(void)
 {
 	live_require_root();
 	RUN(each_place_gives_its_verdict);
+	RUN(there_is_nothing_to_verify);
 	RUN(low_tags_are_an_option);
 	RUN(freed_blocks_were_not_lost);
 	RUN(verdicts_hold);
