@@ -27,10 +27,11 @@
  * still has this much time from the first signal, ns. */
 #define REPORT_NS UINT64_C(300000000)
 
-/* How often the main thread is looked at after the first signal, and for how long it may
- * be stuck. */
-#define LOOK_MS  500
-#define STUCK_NS UINT64_C(5000000000)
+/* How often the main thread is looked at before and after the first signal, and for how
+ * long it may be stuck. */
+#define IDLE_LOOK_MS 1000
+#define LOOK_MS      500
+#define STUCK_NS     UINT64_C(5000000000)
 
 /* Cleaning up may hang like the main thread. After this time the process is killed,
  * ns. */
@@ -44,7 +45,9 @@ struct stop_watch {
 	int pass_on;        /* last signal that was sent to memtrace alone; 0: none */
 	int first;          /* first signal; 0: none */
 	int second;         /* second signal; 0: none */
-	struct stuck stuck; /* the main thread, after the first signal */
+	struct stuck stuck; /* the main thread */
+	struct stuck other; /* another thread, before the first signal */
+	bool has_said;      /* that a thread is stuck, in the call in which it still is */
 	struct last_report last;
 	uint64_t first_ns; /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
 	pthread_t thread;
@@ -97,21 +100,48 @@ _Noreturn static void end_process(struct stop_watch *w, int number)
 	die_of(number);
 }
 
+/* Print what the thread waits for. */
+static void say(const struct stuck *stuck, const char *after)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	strbuf_append(&text, "memtrace: reading ");
+	stuck_describe(stuck, &text);
+	strbuf_append(&text, after);
+	if (!text.failed)
+		(void)!write(STDERR_FILENO, text.data, text.len);
+}
+
+/* Called every IDLE_LOOK_MS before the first signal. */
+static void look_at_run(struct stop_watch *w)
+{
+	const struct stuck *stuck = &w->stuck;
+	uint64_t stuck_ns = stuck_look(&w->stuck);
+
+	if (!stuck_ns) {
+		stuck = &w->other;
+		stuck_ns = stuck_look_at_others(&w->other);
+	}
+	if (!stuck_ns)
+		w->has_said = false;
+	if (stuck_ns < STUCK_NS || w->has_said)
+		return;
+	w->has_said = true;
+	say(stuck, " takes long, perhaps because a file system does not answer; Ctrl-C "
+		   "ends memtrace\n");
+}
+
 /* The first signal could not end the run, and there is nothing to report, or it was
  * reported before. Writing to stderr may hang, too. */
 _Noreturn static void give_up(struct stop_watch *w)
 {
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
-
 	kill_later();
-	strbuf_append(&text, "memtrace: reading ");
-	stuck_describe(&w->stuck, &text);
-	strbuf_append(&text, " takes too long, because a file system does not answer: "
-			     "memtrace ends");
-	strbuf_append(&text,
-		      last_report_is_begun(&w->last) ? "\n" : " without a report\n");
-	if (!text.failed)
-		(void)!write(STDERR_FILENO, text.data, text.len);
+	say(&w->stuck,
+	    last_report_is_begun(&w->last)
+		    ? " takes too long, because a file system does not answer: "
+		      "memtrace ends\n"
+		    : " takes too long, because a file system does not answer: "
+		      "memtrace ends without a report\n");
 	end_process(w, w->first);
 }
 
@@ -157,13 +187,13 @@ static void take_signal(struct stop_watch *w)
 }
 
 /* Milliseconds until the second signal ends the process, or until the next look at the
- * main thread. -1: there was no signal. */
+ * main thread. */
 static int wait_ms(const struct stop_watch *w)
 {
 	uint64_t end_ns = w->first_ns + REPORT_NS, now_ns = clock_now_ns();
 
 	if (!w->second)
-		return w->first ? LOOK_MS : -1;
+		return w->first ? LOOK_MS : IDLE_LOOK_MS;
 	return now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) + 1 : 0;
 }
 
@@ -188,7 +218,9 @@ static void *run(void *arg)
 			return NULL;
 		if (n > 0 && fds[1].revents)
 			take_signal(w);
-		if (w->first && !w->second)
+		if (!w->first)
+			look_at_run(w);
+		else if (!w->second)
 			look_at_main(w);
 	}
 }

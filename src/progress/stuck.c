@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "process/mm_locks.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
@@ -89,23 +90,37 @@ static uint64_t worked_ns(uint64_t pid)
 		       : 0;
 }
 
-/* Does another thread wait in a read? The main thread then waits for that thread. */
-static bool other_is_stuck(void)
+/* Find another thread that waits in a read: the one of before in the same call, or else
+ * any. Returns its number, and its call in *text; 0: none does. */
+static int find_other(int before_tid, const char *before, char *text, size_t size)
 {
 	_cleanup_(closedirp) DIR *dir = opendir("/proc/self/task");
 	struct call call;
-	char path[64], text[256];
+	int found = 0;
 
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
-		long tid = strtol(entry->d_name, NULL, 10);
+		int tid = (int)strtol(entry->d_name, NULL, 10);
+		char path[64], line[256];
 
-		snprintf(path, sizeof(path), "/proc/self/task/%ld/syscall", tid);
-		if (tid > 0 && tid != getpid() && tid != syscall(SYS_gettid) &&
-		    read_line(path, text, sizeof(text)) && parse(text, &call) &&
-		    is_read(&call))
-			return true;
+		snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+		if (tid <= 0 || tid == getpid() || tid == (int)syscall(SYS_gettid) ||
+		    !read_line(path, line, sizeof(line)) || !parse(line, &call) ||
+		    !is_read(&call))
+			continue;
+		found = tid;
+		snprintf(text, size, "%s", line);
+		if (tid == before_tid && !strcmp(line, before))
+			break;
 	}
-	return false;
+	return found;
+}
+
+/* Does another thread wait in a read? The main thread then waits for that thread. */
+static bool other_is_stuck(void)
+{
+	char text[256];
+
+	return find_other(0, "", text, sizeof(text));
 }
 
 /* Is the thread stuck, if it stays in this call? *ret_worked_ns must then stay the same,
@@ -123,6 +138,24 @@ static bool may_be_stuck(const struct call *call, uint64_t *ret_worked_ns)
 	return is_read(call);
 }
 
+/* The thread waits in this call. Returns for how long. */
+static uint64_t note(struct stuck *stuck, int tid, const char *text, uint64_t worked,
+		     uint64_t now_ns)
+{
+	if (!stuck->looked_ns || strcmp(text, stuck->call) != 0 ||
+	    worked != stuck->worked_ns || tid != stuck->tid)
+		stuck->stuck_ns = 0;
+	else
+		stuck->stuck_ns += now_ns - stuck->looked_ns < PAUSE_NS
+					   ? now_ns - stuck->looked_ns
+					   : PAUSE_NS;
+	snprintf(stuck->call, sizeof(stuck->call), "%s", text);
+	stuck->tid = tid;
+	stuck->worked_ns = worked;
+	stuck->looked_ns = now_ns;
+	return stuck->stuck_ns;
+}
+
 uint64_t stuck_look(struct stuck *stuck)
 {
 	char path[64], text[sizeof(stuck->call)] = "";
@@ -135,17 +168,19 @@ uint64_t stuck_look(struct stuck *stuck)
 		stuck->looked_ns = stuck->stuck_ns = 0;
 		return 0;
 	}
-	if (!stuck->looked_ns || strcmp(text, stuck->call) != 0 ||
-	    worked != stuck->worked_ns)
-		stuck->stuck_ns = 0;
-	else
-		stuck->stuck_ns += now_ns - stuck->looked_ns < PAUSE_NS
-					   ? now_ns - stuck->looked_ns
-					   : PAUSE_NS;
-	memcpy(stuck->call, text, sizeof(text));
-	stuck->worked_ns = worked;
-	stuck->looked_ns = now_ns;
-	return stuck->stuck_ns;
+	return note(stuck, getpid(), text, worked, now_ns);
+}
+
+uint64_t stuck_look_at_others(struct stuck *stuck)
+{
+	char text[sizeof(stuck->call)] = "";
+	uint64_t now_ns = clock_now_ns();
+	int tid = find_other(stuck->tid, stuck->call, text, sizeof(text));
+
+	if (tid)
+		return note(stuck, tid, text, 0, now_ns);
+	stuck->looked_ns = stuck->stuck_ns = 0;
+	return 0;
 }
 
 bool stuck_is_in_call(const struct stuck *stuck)
@@ -179,6 +214,16 @@ static void append_file(uint64_t fd, struct strbuf *ret)
 	escape_text(ret, n > 0 ? path : "?");
 }
 
+/* The kernel sets or removes probes, and waits for a process. */
+static void append_holder(struct strbuf *ret)
+{
+	int pid = mm_locks_find_held(MM_LOCKS_REMOVE_NS);
+	_cleanup_(freep) char *holder = pid ? mm_locks_holder(pid) : NULL;
+
+	strbuf_append(ret, "the memory of ");
+	strbuf_append(ret, holder ? holder : "a process that has probes");
+}
+
 void stuck_describe(const struct stuck *stuck, struct strbuf *ret)
 {
 	struct call call;
@@ -189,7 +234,7 @@ void stuck_describe(const struct stuck *stuck, struct strbuf *ret)
 	else if (call.number == SYS_process_vm_readv)
 		strbuf_appendf(ret, "the memory of process %" PRIu64, call.first);
 	else if (call.number == SYS_wait4)
-		strbuf_append(ret, "the memory of a process that has probes");
+		append_holder(ret);
 	else
 		strbuf_append(ret, "a file of the target");
 }

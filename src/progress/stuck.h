@@ -18,7 +18,8 @@
 #include "util/strbuf.h"
 
 struct stuck {
-	char call[256];     /* what the main thread waited in when looked at last */
+	int tid;            /* the thread */
+	char call[256];     /* what it waited in when looked at last */
 	uint64_t worked_ns; /* processor time of the task that it waits for, or 0 */
 	uint64_t looked_ns; /* last call, CLOCK_MONOTONIC; 0: not stuck then */
 	uint64_t stuck_ns;  /* time in this call that was seen */
@@ -28,6 +29,10 @@ struct stuck {
  * earlier calls have seen it; 0: it is not. Call it about twice a second: of a longer
  * pause, in which memtrace may have been stopped, one second counts. */
 uint64_t stuck_look(struct stuck *stuck);
+
+/* The same for the other threads but the calling one: for the one that has been stuck in
+ * a read, or any. The main thread may go on meanwhile. */
+uint64_t stuck_look_at_others(struct stuck *stuck);
 
 /* Is the main thread in the call that was seen last? */
 bool stuck_is_in_call(const struct stuck *stuck);

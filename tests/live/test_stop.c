@@ -543,6 +543,33 @@ static void a_first_signal_ends_while_reads_hang(void)
 	live_destroy(loader);
 }
 
+/* A line says so before any signal, once, and names the file. */
+static void a_read_that_hangs_is_said(void)
+{
+	struct served_file *file;
+	struct live_process *loader, *memtrace = start_reading(&file, &loader);
+	json_t *report;
+
+	if (!memtrace)
+		return;
+	CHECK(live_wait_stderr(memtrace, "takes long", TIMEOUT_S));
+	live_sleep(3);
+	CHECK_INT(live_count(live_stderr(memtrace), "takes long"), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), served_file_path(file));
+	live_signal(memtrace, SIGINT);
+	report = final_report(memtrace);
+	if (report)
+		check_known(report);
+	else
+		CHECK_FAIL("no final report");
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGINT);
+	live_destroy(memtrace);
+	served_file_destroy(file);
+	check_untouched();
+	live_destroy(loader);
+}
+
 static void a_second_signal_does_not_wait_for_reads(void)
 {
 	struct served_file *file;
@@ -776,6 +803,7 @@ int main(void)
 	RUN_WITH_RETURN_PROBES(a_file_system_of_the_target_hangs);
 	RUN(a_second_signal_does_not_wait_for_a_file_system);
 	RUN(a_first_signal_ends_while_reads_hang);
+	RUN(a_read_that_hangs_is_said);
 	RUN(a_second_signal_does_not_wait_for_reads);
 	RUN(a_first_signal_ends_while_a_parser_is_taken_over);
 	RUN(a_second_signal_does_not_wait_for_a_parser);

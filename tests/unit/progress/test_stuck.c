@@ -27,6 +27,14 @@ struct wait {
 	char text[128];
 };
 
+static void let_page_come(const struct wait *wait)
+{
+	struct uffdio_zeropage zero = {
+		.range = {(uintptr_t)wait->page, (uint64_t)sysconf(_SC_PAGESIZE)}};
+
+	ioctl(wait->faults, UFFDIO_ZEROPAGE, &zero);
+}
+
 static void *look(void *arg)
 {
 	struct wait *wait = arg;
@@ -45,13 +53,8 @@ static void *look(void *arg)
 	snprintf(wait->text, sizeof(wait->text), "%s", strbuf_text(&text));
 	strbuf_deinit(&text);
 	/* Let the main thread go on. */
-	if (wait->faults >= 0) {
-		struct uffdio_zeropage zero = {
-			.range = {(uintptr_t)wait->page,
-				  (uint64_t)sysconf(_SC_PAGESIZE)}};
-
-		ioctl(wait->faults, UFFDIO_ZEROPAGE, &zero);
-	}
+	if (wait->faults >= 0)
+		let_page_come(wait);
 	if (wait->pipe[1] >= 0)
 		(void)!write(wait->pipe[1], "x", 1);
 	return NULL;
@@ -116,10 +119,45 @@ static void waiting_for_a_page_is(void)
 	close(wait.faults);
 }
 
+/* Looks at the thread that waits for a page, while the main thread does something else.
+ */
+static void *touch(void *arg)
+{
+	const struct wait *wait = arg;
+
+	CHECK_INT(*(volatile char *)wait->page, 0);
+	return NULL;
+}
+
+static void another_thread_is_seen(void)
+{
+	struct wait wait = {.pipe = {-1, -1}};
+	struct stuck stuck = {.looked_ns = 0};
+	uint64_t ns = 0;
+	pthread_t thread;
+
+	CHECK_INT(stuck_look_at_others(&stuck), 0);
+	if (!make_missing_page(&wait)) {
+		CHECK_NOT_FOR_KERNEL("no userfaultfd(2)");
+		return;
+	}
+	REQUIRE(!pthread_create(&thread, NULL, touch, &wait));
+	for (int i = 0; i < LOOKS; i++) {
+		usleep(LOOK_US);
+		ns = stuck_look_at_others(&stuck);
+	}
+	CHECK(ns > (uint64_t)LOOK_US * 1000 * (LOOKS / 2));
+	let_page_come(&wait);
+	REQUIRE(!pthread_join(thread, NULL));
+	CHECK_INT(stuck_look_at_others(&stuck), 0);
+	close(wait.faults);
+}
+
 int main(void)
 {
 	RUN(waiting_for_a_pipe_is_not);
 	RUN(waiting_for_a_thread_is_not);
 	RUN(waiting_for_a_page_is);
+	RUN(another_thread_is_seen);
 	return check_done();
 }
