@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options/option_errors.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "options/option_hints.h"
@@ -92,6 +93,8 @@ struct error *option_error_value(const struct option_row *row, const char *spell
 	_cleanup_(strbuf_deinit) struct strbuf text = {0}, hint = {0};
 
 	option_hint(row, spelled, value, &hint);
+	if (row->kind == KIND_PIDS && !hint.len && isalpha((unsigned char)*value))
+		strbuf_append(&hint, "; no process has this name");
 	strbuf_appendf(&text, "%s: ", spelled);
 	if (!row->choices || !hint.len) {
 		strbuf_append(&text, "expected ");
