@@ -67,10 +67,8 @@ struct attachment {
 	/* To find the processes for attach_wide.h; borrowed; NULL: these are not
 	 * compared. */
 	struct other_code *others;
-	/* When attachment_may_set() has found no process that holds its lock,
-	 * CLOCK_MONOTONIC; 0: not yet, or it has found one since. */
-	uint64_t looked_ns;
-	bool was_held; /* it has found one */
+	/* attachment_may_set() has found a process that holds its lock. */
+	bool was_held;
 };
 
 struct attach_ops {
@@ -117,8 +115,7 @@ static inline size_t attachment_sort_out(struct attachment *self, int pid)
 }
 
 /* Look whether a process holds its mmap_lock (process/mm_locks.h): no probe must be set
- * then. What was seen in the last 50 ms is not looked at again. If the last look has
- * found one, this one takes less time. For attach_*.c. */
+ * then. If the last look has found one, this one takes less time. For attach_*.c. */
 struct error *attachment_may_set(struct attachment *self)
 	__attribute__((warn_unused_result)); /* attach_hold.c */
 

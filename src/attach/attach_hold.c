@@ -14,7 +14,6 @@
 #include "process/live_thread.h"
 #include "process/mm_locks.h"
 #include "util/cleanup.h"
-#include "util/clock.h"
 
 /* How many threads may end before their event is opened. Each try takes 0.1 s. */
 #define TRIES_MAX 2
@@ -140,18 +139,12 @@ bool attachment_take_file(struct attachment *self, int pid, uint64_t file,
 
 /* --- before probes are set ---------------------------------------------------------- */
 
-#define FRESH_NS UINT64_C(50000000)
-
 struct error *attachment_may_set(struct attachment *self)
 {
-	uint64_t now_ns = clock_now_ns();
-	struct error *err;
+	struct error *err =
+		mm_locks_check(self->was_held ? MM_LOCKS_REMOVE_NS : MM_LOCKS_SET_NS);
 
-	if (self->looked_ns && now_ns - self->looked_ns < FRESH_NS)
-		return NULL;
-	err = mm_locks_check(self->was_held ? MM_LOCKS_REMOVE_NS : MM_LOCKS_SET_NS);
 	self->was_held = err;
-	self->looked_ns = err ? 0 : clock_now_ns();
 	return err;
 }
 
