@@ -2,6 +2,7 @@
 /* --wait-for: a process that is started, ends, and is started again. */
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include "util/cleanup.h"
 
 #define TIMEOUT_S 30
+#define RESTARTS  5
+#define URGENT    (-15)
 
 static unsigned port_of(struct live_process *memtrace)
 {
@@ -30,38 +33,64 @@ static struct live_process *start(const char *name)
 	return live_start(argv);
 }
 
-/* Is this process, and no other, in /metrics? */
-static bool is_traced(unsigned port, pid_t pid)
+/* How long this process, and no other, is traced, by /metrics. Below 0: it is not. */
+static double traced_s(unsigned port, pid_t pid)
 {
+	static const char name[] = "\nmemtrace_traced_seconds ";
 	struct http_answer a = http_get(port, "/metrics");
+	const char *at = a.body ? strstr(a.body, name) : NULL;
 	char label[32];
-	bool yes;
+	double s = -1;
 
 	snprintf(label, sizeof(label), "pid=\"%d\"", pid);
-	yes = a.status == 200 && strstr(a.body, label);
+	if (a.status == 200 && at && strstr(a.body, label))
+		s = strtod(at + strlen(name), NULL);
 	http_free(&a);
-	return yes;
+	return s;
 }
 
-static bool wait_traced(unsigned port, pid_t pid, double timeout_s)
+/* Wait until it is traced. Returns since when, as live_now_s(); below 0: it is not. */
+static double wait_traced_since(unsigned port, pid_t pid, double timeout_s)
 {
 	double end_s = live_now_s() + timeout_s;
 
 	while (live_now_s() < end_s) {
-		if (is_traced(port, pid))
-			return true;
+		double s = traced_s(port, pid);
+
+		if (s >= 0)
+			return live_now_s() - s;
 		live_sleep(0.05);
 	}
-	return false;
+	return -1;
 }
 
+static bool wait_traced(unsigned port, pid_t pid, double timeout_s)
+{
+	return wait_traced_since(port, pid, timeout_s) >= 0;
+}
+
+/* Do other programs keep the processors busy? */
+static bool is_busy(void)
+{
+	double load;
+
+	return getloadavg(&load, 1) == 1 && load > (double)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Also while the process that is killed keeps two threads busy. This test and its
+ * children go before other programs, which is not enough for a second if these are many.
+ */
 static void it_is_traced_again(void)
 {
 	struct probes *before = probes_find();
+	int raised = setpriority(PRIO_PROCESS, 0, URGENT);
+	bool was_busy = is_busy();
 	struct live_process *memtrace = start(oracle_path), *oracle, *old;
 	unsigned port = port_of(memtrace);
 	struct http_answer a = http_get(port, "/debug/pprof/heap");
+	double least_s = TIMEOUT_S;
 
+	CHECK_INT(raised, 0);
 	CHECK_INT(a.status, 503);
 	CHECK_CONTAINS(a.body, "waiting for one");
 	http_free(&a);
@@ -72,22 +101,29 @@ static void it_is_traced_again(void)
 	/* The first time it may have to compile. */
 	oracle = oracle_start();
 	CHECK(wait_traced(port, live_pid(oracle), TIMEOUT_S));
-	for (int i = 0; i < 2; i++) {
-		double begun_s;
+	for (int i = 0; i < RESTARTS; i++) {
+		double begun_s, since_s;
 
-		oracle_do(oracle, "run mixed 100 1");
+		/* It is killed while it allocates without pause. */
+		live_send(oracle, "churn 60 2");
+		live_sleep(0.5);
 		old = oracle;
 		live_signal(old, SIGKILL);
 		/* The old one is not waited for yet, and has a lower pid. */
 		oracle = oracle_start();
 		begun_s = live_now_s();
-		CHECK(wait_traced(port, live_pid(oracle), TIMEOUT_S));
+		since_s = wait_traced_since(port, live_pid(oracle), TIMEOUT_S);
+		CHECK(since_s >= 0);
+		fprintf(stderr, "traced again after %.2f s, seen after %.2f s\n",
+			since_s - begun_s, live_now_s() - begun_s);
+		if (since_s - begun_s < least_s)
+			least_s = since_s - begun_s;
 		CHECK_INT(live_wait(old, TIMEOUT_S), 128 + SIGKILL);
 		live_destroy(old);
-		/* A pause of up to a second is by the snapshot that clients share. */
-		CHECK(live_now_s() - begun_s < 3);
-		fprintf(stderr, "traced again after %.2f s\n", live_now_s() - begun_s);
 	}
+	/* The least: the machine may stand still for a moment. */
+	CHECK(least_s < (was_busy ? 3 : 1));
+	REQUIRE(!setpriority(PRIO_PROCESS, 0, 0));
 	live_signal(memtrace, SIGTERM);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
 	live_destroy(memtrace);
