@@ -163,12 +163,20 @@ static struct error *gather(struct builder *b, const struct report *report,
 				is_new ? &to->row.new_bytes : &to->row.old_bytes;
 			uint64_t *count =
 				is_new ? &to->row.new_count : &to->row.old_count;
+			uint64_t *lost = is_new ? &to->row.new_lost_bytes
+						: &to->row.old_lost_bytes;
 
 			*bytes = saturate_add(*bytes, from->sum.estimated_bytes);
 			*count = saturate_add(*count, from->sum.estimated_count);
+			*lost = saturate_add(*lost, report_row_lost_bytes(from));
 		}
 	}
 	return NULL;
+}
+
+bool report_diff_knows_lost(const struct report *report)
+{
+	return report->snapshot->search.count > 0;
 }
 
 /* --- the result --------------------------------------------------------------------- */
@@ -237,6 +245,14 @@ static bool is_skipped(const struct builder *b, const struct report_diff_row *ro
 	       row->row.sum.estimated_count < b->diff->options.skip_count;
 }
 
+/* Blocks may have become unreachable while sizes stay. */
+static bool is_changed(const struct report_diff *diff, const struct report_diff_row *row)
+{
+	return row->bytes || row->count ||
+	       (row->old_lost_bytes != row->new_lost_bytes &&
+		report_diff_knows_lost(diff->old) && report_diff_knows_lost(diff->new));
+}
+
 static struct error *make_section(struct builder *b, size_t class,
 				  const struct report_frame *frames)
 {
@@ -266,7 +282,7 @@ static struct error *make_section(struct builder *b, size_t class,
 			continue;
 		}
 		graph->rows[graph->row_count++] = row->row;
-		if (row->bytes || row->count)
+		if (is_changed(diff, row))
 			to->rows[to->changed++] = *row;
 		else
 			to->unchanged++;

@@ -23,6 +23,8 @@ struct report_diff_row {
 	uint64_t old_bytes, old_count; /* estimates if blocks were sampled */
 	uint64_t new_bytes, new_count;
 	int64_t bytes, count; /* new - old */
+	/* What a search found to be unreachable (report_row_lost_bytes()). */
+	uint64_t old_lost_bytes, new_lost_bytes;
 };
 
 struct report_diff_section {
@@ -34,6 +36,9 @@ struct report_diff_section {
 	size_t skipped;               /* stacks below skip_bytes or skip_count on both
 					 sides */
 };
+
+/* Has a search for unreachable blocks been made for the report? */
+bool report_diff_knows_lost(const struct report *report);
 
 /* The bytes per minute that say more than the bytes. */
 enum diff_rates {

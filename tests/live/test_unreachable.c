@@ -285,6 +285,17 @@ static void snapshots_keep_them(void)
 		check_site(report, &holder_sites[i]);
 	json_decref(report);
 	live_destroy(replay);
+
+	const char *const diff_argv[] = {memtrace_path, "--diff", path, path, NULL};
+	_cleanup_(freep) char *line = NULL;
+	struct live_process *diff = live_start(diff_argv);
+
+	while ((line = live_read_line(diff, 60)) && strncmp(line, "  lost ", 7) != 0)
+		freep(&line);
+	REQUIRE(line);
+	/* 300 + 48 + 9 * 32 + 2 * 64 + 64 + 64 */
+	CHECK_CONTAINS(line, "892 B, now 892 B: nothing points to these blocks");
+	live_destroy(diff);
 }
 
 int main(void)

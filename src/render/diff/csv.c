@@ -43,6 +43,14 @@ static void write_rates(const struct report_diff *diff, const struct report_diff
 		report_round(report_diff_new_rate(diff, row->new_bytes)));
 }
 
+/* A side that was not searched has an empty field. */
+static void write_lost(const struct report *report, uint64_t bytes, FILE *out)
+{
+	fputs(",", out);
+	if (report_diff_knows_lost(report))
+		fprintf(out, "%" PRIu64, bytes);
+}
+
 static struct error *write_rows(const struct report_diff *diff,
 				const struct report_diff_section *section,
 				const struct names *names, FILE *out)
@@ -65,6 +73,8 @@ static struct error *write_rows(const struct report_diff *diff,
 			return error_no_memory();
 		csv_write_field(field.len ? strbuf_text(&field) : "", out);
 		write_rates(diff, row, out);
+		write_lost(diff->old, row->old_lost_bytes, out);
+		write_lost(diff->new, row->new_lost_bytes, out);
 		fputs("\r\n", out);
 	}
 	return NULL;
@@ -78,7 +88,7 @@ static struct error *render(const struct report_diff *diff, FILE *out)
 	if (!err)
 		fputs("difference,difference_count,old,old_count,new,new_count,"
 		      "stacktrace,"
-		      "class,command,old_per_minute,new_per_minute\r\n",
+		      "class,command,old_per_minute,new_per_minute,old_lost,new_lost\r\n",
 		      out);
 	for (size_t i = 0; !err && i < diff->section_count; i++)
 		err = write_rows(diff, &diff->sections[i], &names, out);

@@ -6,6 +6,7 @@
 #include "render/json/values.h"
 
 struct page {
+	const struct report_diff *diff;
 	struct json_stream stream;
 	struct frame_texts frames; /* the JSON object of each frame */
 };
@@ -57,6 +58,16 @@ static void make_frame(const void *arg, const struct report_frame *frame,
 	*text = made.text;
 }
 
+/* null: the side was not searched. */
+static void write_lost(struct json_stream *s, const char *key,
+		       const struct report *report, uint64_t bytes)
+{
+	if (report_diff_knows_lost(report))
+		json_stream_unsigned(s, key, bytes);
+	else
+		json_stream_null(s, key);
+}
+
 static void write_row(struct page *page, const struct report_diff_row *row)
 {
 	struct json_stream *s = &page->stream;
@@ -70,6 +81,8 @@ static void write_row(struct page *page, const struct report_diff_row *row)
 	json_stream_unsigned(s, "old_blocks", row->old_count);
 	json_stream_unsigned(s, "new_bytes", row->new_bytes);
 	json_stream_unsigned(s, "new_blocks", row->new_count);
+	write_lost(s, "old_lost_bytes", page->diff->old, row->old_lost_bytes);
+	write_lost(s, "new_lost_bytes", page->diff->new, row->new_lost_bytes);
 	json_stream_text(s, "end", has_stack ? stack_end_name(row->row.end) : NULL);
 	json_stream_open(s, "frames", '[');
 	for (size_t i = 0; i < row->row.depth; i++) {
@@ -167,7 +180,7 @@ static json_t *diff_object(const struct report_diff *diff)
 
 static struct error *render(const struct report_diff *diff, FILE *out)
 {
-	struct page page = {.stream = json_stream_begin(out)};
+	struct page page = {.diff = diff, .stream = json_stream_begin(out)};
 	struct json_stream *s = &page.stream;
 
 	if (!frame_texts_init(&page.frames, diff->graph.frame_count))

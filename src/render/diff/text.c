@@ -12,6 +12,7 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/path.h"
+#include "util/saturate.h"
 #include "util/units.h"
 
 /* At most so many lines say which files were matched. */
@@ -130,6 +131,37 @@ static void append_sums(struct strbuf *text, const struct report_diff_section *s
 		       count);
 }
 
+static struct units_text lost_bytes(const struct report *report)
+{
+	const struct snapshot_unreachable *total = &report->snapshot->search.total;
+
+	return units_format_bytes(saturate_add(total->lost.bytes, total->held.bytes));
+}
+
+/* "  lost        288 B, now 1.0 KiB", of the sides that were searched. */
+static void append_lost(struct strbuf *text, const struct report_diff *diff)
+{
+	bool old = report_diff_knows_lost(diff->old);
+	bool new = report_diff_knows_lost(diff->new);
+
+	if (!old && !new)
+		return;
+	strbuf_appendf(text, "  %-12s%s", "lost",
+		       old ? lost_bytes(diff->old).s : "no search in the old");
+	strbuf_appendf(text, ", %s%s", new ? "now " : "no search in the new",
+		       new ? lost_bytes(diff->new).s : "");
+	strbuf_append(text, ": nothing points to these blocks, or only they do\n");
+}
+
+/* "; 288 B lost, now 1.0 KiB" */
+static void append_row_lost(struct strbuf *text, const struct report_diff_row *row)
+{
+	if (!row->old_lost_bytes && !row->new_lost_bytes)
+		return;
+	strbuf_appendf(text, "; %s lost", units_format_bytes(row->old_lost_bytes).s);
+	strbuf_appendf(text, ", now %s", units_format_bytes(row->new_lost_bytes).s);
+}
+
 /* "  left out    1.0 KiB of the old in 2 stacks, 0 B of the new in 0, by --filter" */
 static void append_left_out(struct strbuf *text, const struct report_left_out *old,
 			    const struct report_left_out *new, const char *label,
@@ -210,6 +242,7 @@ static void append_row(struct builder *b, const struct report_diff_section *sect
 		escape_text(&b->text, row->command);
 	}
 	append_row_rates(&b->text, b->diff, row);
+	append_row_lost(&b->text, row);
 	strbuf_append(&b->text, ")\n");
 	for (size_t i = 0; i < row->row.depth; i++) {
 		if (report_row_shows(&row->row, i))
@@ -256,6 +289,7 @@ static struct error *render(const struct report_diff *diff, FILE *out)
 		append_modules(&b.text, diff);
 		for (size_t i = 0; i < diff->section_count; i++)
 			append_section_head(&b.text, diff, i);
+		append_lost(&b.text, diff);
 		for (size_t i = 0; i < diff->section_count; i++)
 			append_section(&b, &diff->sections[i]);
 		strbuf_append_char(&b.text, '\n');

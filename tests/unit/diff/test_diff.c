@@ -406,6 +406,50 @@ static void hostile_numbers(void)
 	report_diff_destroy(diff);
 }
 
+static void set_lost(struct side *side, uint64_t bytes)
+{
+	side->snap->search.count = 1;
+	REQUIRE(vec_push(&side->snap->unreachable,
+			 (struct snapshot_unreachable){.lost = {bytes, 1},
+						       .held = {bytes / 2, 1}}));
+}
+
+/* A stack of which blocks have become unreachable has changed, if both sides were
+ * searched. */
+static void lost_blocks(void)
+{
+	for (int searched = 0; searched < 2; searched++) {
+		_cleanup_(side_deinit) struct side old, new;
+
+		side_init(&old, 0, A);
+		side_init(&new, 1, B);
+		hold(&old, A + 0x10, A + 0x110, STACK_END_COMPLETE, 100, 0);
+		hold(&new, B + 0x10, B + 0x110, STACK_END_COMPLETE, 100, 0);
+		hold(&old, A + 0x10, A + 0x410, STACK_END_COMPLETE, 100, 0);
+		hold(&new, B + 0x10, B + 0x410, STACK_END_COMPLETE, 100, 0);
+		if (searched) {
+			set_lost(&old, 0);
+			set_lost(&old, 40);
+		}
+		set_lost(&new, 20);
+		set_lost(&new, 40);
+
+		struct report_diff *diff = compare(&old, &new, REPORT_SORT_SIZE, 0);
+		const struct report_diff_section *heap = &diff->sections[BLOCK_HEAP];
+
+		CHECK_INT(report_diff_knows_lost(diff->old), searched);
+		CHECK(report_diff_knows_lost(diff->new));
+		REQUIRE(heap->row_count == (size_t)searched);
+		CHECK_INT(heap->unchanged, 2 - searched);
+		if (searched) {
+			CHECK_INT(heap->rows[0].bytes, 0);
+			CHECK_INT(heap->rows[0].old_lost_bytes, 0);
+			CHECK_INT(heap->rows[0].new_lost_bytes, 30);
+		}
+		report_diff_destroy(diff);
+	}
+}
+
 int main(void)
 {
 	RUN(matched_by_names);
@@ -415,6 +459,7 @@ int main(void)
 	RUN(matched_by_functions);
 	RUN(ambiguous);
 	RUN(stems);
+	RUN(lost_blocks);
 	RUN(rates);
 	RUN(hostile_numbers);
 	return check_done();
