@@ -241,7 +241,8 @@ static void memory_that_does_not_answer(void)
 	for (int i = 0; i < 1000 && *turn != 2; i++)
 		usleep(10000);
 	REQUIRE(*turn == 2);
-	until = clock_now_ns() + UINT64_C(100000000);
+	/* Time enough to come to the half that blocks. */
+	until = clock_now_ns() + UINT64_C(2000000000);
 	REQUIRE(!reach_scanner_stop(scanner, pid, until));
 	err = reach_scanner_verify(scanner, pid, BLOCKS, until, &effort);
 	REQUIRE(err);
