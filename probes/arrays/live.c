@@ -4,12 +4,8 @@
  * same time. A program takes a slot only by compare-and-exchange.
  */
 
-/* The first generation; the others are as it is, but larger. */
-BPF_F_TABLE("array", u32, struct abi_live_bucket, live_part, ENTRIES(LIVE_BUCKETS),
-	    BPF_F_MMAPABLE | SIZE_VARIES);
-BPF_TABLE("array_of_maps$live_part", u32, u32, live, LIVE_GENERATIONS);
-/* Wakes memtrace when a generation is wanted. */
-BPF_RINGBUF_OUTPUT(live_news, 1);
+BPF_F_TABLE("array", u32, struct abi_live_bucket, live, ENTRIES(LIVE_BUCKETS),
+	    BPF_F_MMAPABLE);
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_NEEDED);
 BPF_F_TABLE("array", u32, struct abi_journal, journal, 2 * ABI_JOURNAL_ENTRIES,
 	    BPF_F_MMAPABLE);
@@ -85,85 +81,19 @@ ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
 	return 0;
 }
 
-/*
- * The number of used slots of the bucket. Clears bit 63 of *differs if one of them has
- * `word`. Without branches, because the verifier would follow both sides of each of many
- * comparisons. Words are below 2^61, so bit 63 of a negated difference is set unless the
- * difference is 0.
- */
-ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *differs)
-{
-	u64 load = 0;
-
-#pragma unroll
-	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
-		u64 key = READ_ONCE(b->key[i]);
-		u64 taken = -key, difference = -(key ^ word);
-
-		/* Hidden from the compiler, which would compare and branch. */
-		barrier_var(taken);
-		barrier_var(difference);
-		load += taken >> 63;
-		*differs &= difference;
-	}
-	return load;
-}
-
-/* A bucket of a block in a generation, or NULL. `word` is the block's key / 8. */
-ALWAYS_INLINE struct abi_live_bucket *live_bucket(u32 generation, u64 word, int second)
-{
-	u32 at = abi_live_hash(
-		word, ABI_LIVE_BUCKETS(LIVE_BUCKETS, generation & 15), second);
-	void *part = live.lookup(&generation);
-
-	return part ? bpf_map_lookup_elem(part, &at) : NULL;
-}
-
-#define LIVE_NOWHERE (~0ull)
-
-/* The bucket of a block in the generations before `newest`: twice the generation, plus 1
- * for the second of its two buckets; or LIVE_NOWHERE. Without branches on what the
- * buckets have (live_load()). */
-ALWAYS_INLINE u64 live_find_older(u64 newest, u64 word)
-{
-	u64 found = LIVE_NOWHERE, round;
-
-	LOOP(i, 0, 2 * LIVE_GENERATIONS, &round) {
-		u64 differs = 1ull << 63;
-		struct abi_live_bucket *b =
-			i < 2 * newest ? live_bucket(i >> 1, word, i & 1) : NULL;
-
-		if (!b)
-			break;
-		(void)live_load(b, word, &differs);
-		/* All ones if the bucket does not have it. */
-		differs = (u64)((s64)differs >> 63);
-		barrier_var(differs);
-		found = ROUND(&round, (found & differs) | (i & ~differs));
-	}
-	return found;
-}
-
 /* Remove the block `key` from the table. Returns 0 if it is not there. */
 ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *ret)
 {
-	u64 word = key >> 3, newest = READ_ONCE(ctl->live_newest);
-	struct abi_live_bucket *b = live_bucket(newest, word, 0);
+	u64 word = key >> 3;
+	u32 at = abi_live_hash(word, LIVE_BUCKETS, 0);
+	struct abi_live_bucket *b = live.lookup(&at);
 
 	if (b && live_take_from(b, word, ret))
 		return 1;
-	b = live_bucket(newest, word, 1);
+	at = abi_live_hash(word, LIVE_BUCKETS, 1);
+	b = live.lookup(&at);
 	if (b && live_take_from(b, word, ret))
 		return 1;
-
-	if (newest) {
-		u64 found = live_find_older(newest, word);
-
-		b = found == LIVE_NOWHERE ? NULL
-					  : live_bucket(found >> 1, word, found & 1);
-		if (b && live_take_from(b, word, ret))
-			return 1;
-	}
 
 	if (READ_ONCE(ctl->spilled_blocks)) {
 		struct abi_block *spilled = live_spill.lookup(&key);
@@ -199,32 +129,44 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 	return 0;
 }
 
-/* Ask for the generation after `newest`, unless another program has. */
-ALWAYS_INLINE void live_ask(struct abi_control *ctl, u64 newest)
+/*
+ * The number of used slots of the bucket. Clears bit 63 of *differs if one of them has
+ * `word`. Without branches, because the verifier would follow both sides of each of many
+ * comparisons. Words are below 2^61, so bit 63 of a negated difference is set unless the
+ * difference is 0.
+ */
+ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *differs)
 {
-	if (newest + 1 < LIVE_GENERATIONS && READ_ONCE(ctl->live_wanted) == newest &&
-	    __sync_val_compare_and_swap(&ctl->live_wanted, newest, newest + 1) == newest)
-		live_news.ringbuf_output(&newest, sizeof(newest), 0);
+	u64 load = 0;
+
+#pragma unroll
+	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
+		u64 key = READ_ONCE(b->key[i]);
+		u64 taken = -key, difference = -(key ^ word);
+
+		/* Hidden from the compiler, which would compare and branch. */
+		barrier_var(taken);
+		barrier_var(difference);
+		load += taken >> 63;
+		*differs &= difference;
+	}
+	return load;
 }
 
 ALWAYS_INLINE int live_put_anywhere(struct abi_control *ctl, u64 key,
 				    const struct abi_block *block)
 {
 	u64 word = key >> 3;
-	u64 newest = READ_ONCE(ctl->live_newest);
-	struct abi_live_bucket *b1 = live_bucket(newest, word, 0);
-	struct abi_live_bucket *b2 = live_bucket(newest, word, 1);
+	u32 at1 = abi_live_hash(word, LIVE_BUCKETS, 0);
+	u32 at2 = abi_live_hash(word, LIVE_BUCKETS, 1);
+	struct abi_live_bucket *b1 = live.lookup(&at1), *b2 = live.lookup(&at2);
 
 	if (!b1 || !b2)
 		return 0;
 
-	/* A block that is not in these two buckets may be elsewhere. */
-	u64 differs = READ_ONCE(ctl->spilled_blocks) | newest ? 0 : 1ull << 63;
+	u64 differs = READ_ONCE(ctl->spilled_blocks) ? 0 : 1ull << 63;
 	u64 load1 = live_load(b1, word, &differs);
 	u64 load2 = live_load(b2, word, &differs);
-
-	if (load1 + load2 >= ABI_LIVE_FILLED)
-		live_ask(ctl, newest);
 
 	/* The allocator has reused the address: the probes missed the free. */
 	if (!(differs >> 63)) {

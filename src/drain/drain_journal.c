@@ -18,8 +18,6 @@ bool drain_apply(struct drain *d, const struct abi_journal *e)
 {
 	const struct abi_block block = {e->size_bytes, e->stack, e->thread, e->tick, 0};
 
-	/* Whatever moved during the reading is in the journal. */
-	drain_remove_copies(d, e->key);
 	if (e->old_key == ABI_JOURNAL_HELD)
 		return drain_hold(d, e->key, &block);
 	if (e->old_key)
@@ -67,7 +65,7 @@ static bool clear_journal(const void *elements, uint32_t first, uint32_t count, 
 
 static bool is_ring(const struct drain *d)
 {
-	return !d->maps->live;
+	return d->maps->live < 0;
 }
 
 static uint64_t *used_of(const struct drain *d)

@@ -83,7 +83,7 @@ void tracer_tidy(struct tracer *t)
 	tracer_ask_mappings(t);
 	/* The kept blocks have numbers that may be dropped. */
 	drain_kept_drop(&t->kept);
-	err = drain_ask_stacks(&t->maps, &resolver);
+	err = drain_ask_stacks(&t->maps, &t->source->sizes, &resolver);
 	if (!err)
 		miss_handler_sweep(t->handler);
 	/* It is tried again, here or with the next report. */

@@ -30,7 +30,6 @@ struct bench {
 	struct abi_control control;
 	struct source_sizes sizes;
 	struct drain_maps maps;
-	struct live_table live;
 	uint32_t process[1];
 	struct drain_slots slots;
 	struct tick_clock ticks;
@@ -71,8 +70,7 @@ static void bench_init(struct bench *b)
 	b->entries = mapped_open(b->map, JOURNAL_BYTES);
 	REQUIRE(b->entries);
 	fence_open(&b->fence);
-	b->maps = (struct drain_maps){
-		.journal = b->map, .fence = &b->fence, .live = &b->live};
+	b->maps = (struct drain_maps){.journal = b->map, .fence = &b->fence};
 	b->slots.process = b->process;
 }
 
@@ -387,17 +385,12 @@ static void half_made_changes(void)
 	bool settled;
 
 	bench_init(&b);
-	b.live = (struct live_table){
-		.control = &b.control,
-		.first_buckets = 1,
-		.generations = 1,
-		.part = {create_array(sizeof(*bucket), 1)},
-		.known = 1,
-	};
+	b.maps.live = create_array(sizeof(*bucket), 1);
 	b.maps.pending = create_array(sizeof(*pending), ABI_PENDING_SLOTS);
 	b.maps.live_spill = create_hash(sizeof(struct abi_block));
 	b.maps.pending_spill = -1;
-	bucket = mapped_open(b.live.part[0], sizeof(*bucket));
+	b.sizes.live_buckets = 1;
+	bucket = mapped_open(b.maps.live, sizeof(*bucket));
 	pending = mapped_open(b.maps.pending, ABI_PENDING_SLOTS * sizeof(*pending));
 	REQUIRE(bucket && pending);
 
@@ -409,71 +402,20 @@ static void half_made_changes(void)
 		pending[7].flags = i == 2 ? ABI_PENDING_CHANGES : 0;
 		begin_reading(&b);
 		b.drain.first_of_bucket = first_of_bucket;
-		b.drain.generations = 1;
 		REQUIRE(!drain_read_tables(&b.drain));
 		CHECK_INT(drain_journal_is_good(&b.drain), i == 0);
 		end_reading(&b, &settled);
 	}
 	mapped_close(bucket, sizeof(*bucket));
 	mapped_close(pending, ABI_PENDING_SLOTS * sizeof(*pending));
-	close(b.live.part[0]);
+	close(b.maps.live);
 	close(b.maps.live_spill);
 	close(b.maps.pending);
 	bench_deinit(&b);
 }
 
-static struct live_table table_of_one_bucket(struct abi_control *control)
-{
-	return (struct live_table){
-		.control = control, .first_buckets = 1, .generations = 2, .known = 2};
-}
-
-/* A key whose two buckets in a generation of two differ. */
-static uint64_t key_of_two_buckets(void)
-{
-	uint64_t key = ABI_KEY(0, 0x1000);
-
-	while (abi_live_hash(key >> 3, 2, 0) == abi_live_hash(key >> 3, 2, 1))
-		key += 8;
-	return key;
-}
-
-/* A block moves to another place while the tables are read, and is read twice. */
-static void a_block_that_moves_meanwhile(void)
-{
-	/* Of one bucket in the first generation, and two in the second. */
-	uint32_t first_of_bucket[] = {0, 1, 3, 5};
-	const struct abi_block block = {.size_bytes = 7};
-	const uint64_t key = key_of_two_buckets();
-	const struct abi_journal moves[] = {
-		{.key = key, .kind = ABI_JOURNAL_TAKEN},
-		{.key = key, .size_bytes = 9, .kind = ABI_JOURNAL_PUT},
-	};
-	struct bench b;
-	bool settled;
-
-	for (size_t count = 1; count <= 2; count++) {
-		bench_init(&b);
-		b.live = table_of_one_bucket(&b.control);
-		begin_reading(&b);
-		b.drain.generations = 2;
-		b.drain.first_of_bucket = first_of_bucket;
-		/* The second generation has it and another block, in either bucket. */
-		REQUIRE(drain_append(&b.drain, key, &block));
-		for (int i = 0; i < 2; i++)
-			REQUIRE(drain_append(&b.drain, key, &block) &&
-				drain_append(&b.drain, ABI_KEY(0, 0x2000), &block));
-		for (size_t i = 0; i < count; i++)
-			REQUIRE(drain_apply(&b.drain, &moves[i]));
-		CHECK(drain_find(&b.drain, ABI_KEY(0, 0x2000)) != DRAIN_NOWHERE);
-		CHECK_INT(end_reading(&b, &settled), 0x4000 + (count == 2 ? key : 0));
-		bench_deinit(&b);
-	}
-}
-
 int main(void)
 {
-	RUN(a_block_that_moves_meanwhile);
 	RUN(entries_in_time);
 	RUN(an_address_that_a_realloc_gave_up);
 	RUN(a_late_writer);
