@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "process/proc.h"
+#include "process/procfs.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
@@ -115,18 +116,12 @@ void mm_locks_wait(void)
 /* Does the task sleep? Otherwise it may only wait for a processor. */
 static bool sleeps(pid_t task)
 {
-	char path[32], text[256];
-	const char *rest;
-	size_t n;
+	_cleanup_(freep) char *text = NULL;
+	struct procfs_stat stat;
+	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", task);
-
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-
-	n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-	text[n] = '\0';
-	rest = strrchr(text, ')');
-	return rest && (!strncmp(rest, ") D", 3) || !strncmp(rest, ") S", 3));
+	return !procfs_read(task, "stat", PROCFS_SMALL_BYTES, &text, &size) &&
+	       procfs_parse_stat(text, &stat) && (stat.state == 'D' || stat.state == 'S');
 }
 
 /* Wait for the end of the task. Returns the process whose lock it waits for, or 0. */

@@ -75,11 +75,11 @@ static bool push_path(struct paths *paths, const struct report *report,
 
 static struct report_measure measure_lost(const struct report_row *row)
 {
-	const struct snapshot_unreachable *u = row->unreachable;
+	struct snapshot_sum lost = {0};
 
-	return u ? (struct report_measure){saturate_add(u->lost.bytes, u->held.bytes),
-					   saturate_add(u->lost.count, u->held.count)}
-		 : (struct report_measure){0};
+	if (row->unreachable)
+		lost = snapshot_unreachable_lost(row->unreachable);
+	return (struct report_measure){lost.bytes, lost.count};
 }
 
 struct report_measure paths_measure(const struct report *report,

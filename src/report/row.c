@@ -153,7 +153,5 @@ bool report_row_shows(const struct report_row *row, size_t frame)
 
 uint64_t report_row_lost_bytes(const struct report_row *row)
 {
-	return row->unreachable ? saturate_add(row->unreachable->lost.bytes,
-					       row->unreachable->held.bytes)
-				: 0;
+	return row->unreachable ? snapshot_unreachable_lost(row->unreachable).bytes : 0;
 }

@@ -237,6 +237,14 @@ static void add_sum(struct snapshot_sum *to, const struct snapshot_sum *from)
 	to->count = saturate_add(to->count, from->count);
 }
 
+struct snapshot_sum snapshot_unreachable_lost(const struct snapshot_unreachable *u)
+{
+	struct snapshot_sum sum = u->lost;
+
+	add_sum(&sum, &u->held);
+	return sum;
+}
+
 void snapshot_unreachable_add(struct snapshot_unreachable *to,
 			      const struct snapshot_unreachable *from)
 {

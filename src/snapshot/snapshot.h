@@ -428,6 +428,9 @@ struct snapshot {
 struct snapshot *snapshot_create(void);
 void snapshot_destroy(struct snapshot *snap);
 
+/* The lost blocks, with those that only these lead to. */
+struct snapshot_sum snapshot_unreachable_lost(const struct snapshot_unreachable *u);
+
 /* Add all sums of `from` to `to`. */
 void snapshot_unreachable_add(struct snapshot_unreachable *to,
 			      const struct snapshot_unreachable *from);

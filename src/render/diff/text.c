@@ -12,7 +12,6 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/path.h"
-#include "util/saturate.h"
 #include "util/units.h"
 
 /* At most so many lines say which files were matched. */
@@ -133,9 +132,8 @@ static void append_sums(struct strbuf *text, const struct report_diff_section *s
 
 static struct units_text lost_bytes(const struct report *report)
 {
-	const struct snapshot_unreachable *total = &report->snapshot->search.total;
-
-	return units_format_bytes(saturate_add(total->lost.bytes, total->held.bytes));
+	return units_format_bytes(
+		snapshot_unreachable_lost(&report->snapshot->search.total).bytes);
 }
 
 /* "  lost        288 B, now 1.0 KiB", of the sides that were searched. */

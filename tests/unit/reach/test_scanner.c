@@ -106,17 +106,28 @@ static char state_of(pid_t pid)
 	return strrchr(text, ')')[2];
 }
 
-static void a_killed_scanner_lets_go(void)
+/* Start a target and a scanner, and look for candidates. */
+static struct reach_scanner *look(struct child *ret_child)
 {
-	struct child child = target();
-	struct reach_scanner *scanner = start();
 	struct reach_effort effort = {0};
+	struct reach_scanner *scanner;
 	struct reach_table table;
-	struct error *err;
 
+	*ret_child = target();
+	scanner = start();
 	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
 	fill(&table);
-	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_first(scanner, ret_child->pid, BLOCKS, later(), &effort));
+	return scanner;
+}
+
+static void a_killed_scanner_lets_go(void)
+{
+	struct child child;
+	struct reach_scanner *scanner = look(&child);
+	struct reach_effort effort = {0};
+	struct error *err;
+
 	REQUIRE(!reach_scanner_stop(scanner, child.pid, later()));
 	CHECK_INT(state_of(child.pid), 't');
 	kill(reach_scanner_pid(scanner), SIGKILL);
@@ -142,14 +153,9 @@ static void await_end(struct reach_scanner *scanner)
 /* Whoever asked for the stop may not get to the verification. */
 static void a_stop_ends_without_a_verification(void)
 {
-	struct child child = target();
-	struct reach_scanner *scanner = start();
-	struct reach_effort effort = {0};
-	struct reach_table table;
+	struct child child;
+	struct reach_scanner *scanner = look(&child);
 
-	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
-	fill(&table);
-	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
 	REQUIRE(!reach_scanner_stop(scanner, child.pid,
 				    clock_now_ns() + UINT64_C(100000000)));
 	CHECK_INT(state_of(child.pid), 't');
@@ -162,13 +168,10 @@ static void a_stop_ends_without_a_verification(void)
 /* The limit is for the time that something is stopped. */
 static void after_a_stop_there_is_time(void)
 {
-	struct child child = target();
-	struct reach_scanner *scanner = start();
+	struct child child;
+	struct reach_scanner *scanner = look(&child);
 	struct reach_effort effort = {0};
-	struct reach_table table;
 
-	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
-	fill(&table);
 	for (int i = 0; i < 2; i++) {
 		uint64_t until = clock_now_ns() + UINT64_C(300000000);
 
@@ -187,7 +190,7 @@ static void after_a_stop_there_is_time(void)
 	child_end(&child);
 }
 
-/* Whoever touches the second half of the arena waits for somebody who never answers. */
+/* Give the second half of the arena pages that nobody provides: reading them blocks. */
 static void block_half(void)
 {
 	struct uffdio_api api = {.api = UFFD_API};
