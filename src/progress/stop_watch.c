@@ -47,7 +47,7 @@ struct stop_watch {
 	int second;         /* second signal; 0: none */
 	struct stuck stuck; /* the main thread */
 	struct stuck other; /* another thread, before the first signal */
-	bool has_said;      /* that a thread is stuck, in the call in which it still is */
+	bool has_said;      /* a line was printed about a call that has not ended yet */
 	struct last_report last;
 	uint64_t first_ns; /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
 	pthread_t thread;

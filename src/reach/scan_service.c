@@ -14,12 +14,13 @@
 #include "util/saturate.h"
 #include "util/units.h"
 
-/* Memory of a target can be such that reading it blocks: that of a file system which does
- * not answer, or of userfaultfd(2). Only a signal that kills ends this. So this long
- * after its deadline SIGALRM kills this process, and all that is stopped goes on. */
+/* Reading memory of a target can block without end: its pages may come from a file system
+ * that does not answer, or from userfaultfd(2). Only a fatal signal ends such a read. So
+ * SIGALRM kills this process this long after the deadline of a stop, and the kernel lets
+ * the stopped threads go on. */
 #define LATE_NS UINT64_C(1000000000)
 
-/* The same, if nothing is stopped and nothing could be read for so long. */
+/* While no process is stopped, SIGALRM kills this one after so long without progress. */
 #define STALL_NS UINT64_C(30000000000)
 
 /* Between two messages about progress. */

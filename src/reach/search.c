@@ -12,10 +12,10 @@
 /* Longest search for candidates of one process. */
 #define LOOK_NS UINT64_C(240000000000)
 
-/* A process for which a verification has been made. */
+/* A process whose candidates the last search has verified, as far as there was time. */
 struct judged {
 	int pid;
-	bool is_late; /* there was no time to look at all memory */
+	bool is_late; /* there was no time for all of its memory */
 };
 
 /* A process and its candidates. */

@@ -261,9 +261,9 @@ void session_say_late(int pid)
 	_cleanup_(freep) char *holder = mm_locks_holder(pid);
 
 	fprintf(stderr,
-		"memtrace: %s holds the lock of its address space, for which the kernel "
-		"would wait to remove probes: the process memtrace-detach removes them "
-		"when the lock is free\n",
+		"memtrace: %s holds the lock of its address space, and the kernel would "
+		"wait for that to remove the probes: the process memtrace-detach removes "
+		"them once the lock is free\n",
 		holder ? holder : "a process");
 }
 

@@ -414,8 +414,8 @@ static void set_lost(struct side *side, uint64_t bytes)
 						       .held = {bytes / 2, 1}}));
 }
 
-/* A stack of which blocks have become unreachable has changed, if both sides were
- * searched. */
+/* If both sides were searched, a stack with newly lost blocks has changed, also if its
+ * size has not. */
 static void lost_blocks(void)
 {
 	for (int searched = 0; searched < 2; searched++) {

@@ -104,7 +104,7 @@ static void alloy_can_take_differences(void)
 	/* delta_map.go, fullSampleValue: a fifth value makes it panic. */
 	CHECK_INT(before->n_sample_type, 4);
 	/* delta_map.go, UpdateSample() and Delta(): samples with the same addresses and
-	 * labels become one sample, that of the first. */
+	 * labels are added up as one. */
 	check_samples_differ(before);
 	usleep(1100 * 1000);
 	after = scrape(&s, NULL);
