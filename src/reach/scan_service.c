@@ -163,10 +163,7 @@ static struct error *search(struct scan_service *service, struct reach_target *t
 		return err;
 	table = scan_table_at(map, count);
 	service->is_searching = true;
-	if (request->number == SCAN_VERIFY)
-		end_at(deadline_ns);
-	else
-		settle(service);
+	settle(service);
 	if (request->number == SCAN_FIRST)
 		err = reach_scan_first(target, &service->words, &table, deadline_ns,
 				       &effort);
