@@ -26,6 +26,13 @@ void live_fail(const char *format, ...) __attribute__((noreturn, format(printf, 
  */
 void live_require_root(void);
 
+/* Has the test much time? scripts/test --long: it makes more calls, or tries more
+ * moments. */
+static inline bool live_is_long(void)
+{
+	return getenv("MEMTRACE_TEST_LONG") != NULL;
+}
+
 /* RUN a test whose target has an allocator that needs return probes: no emulated
  * instruction settles its results. */
 #define RUN_WITH_RETURN_PROBES(test)                                                     \

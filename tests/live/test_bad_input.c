@@ -5,6 +5,7 @@
  * and the target keeps running.
  */
 #include <elf.h>
+#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -138,20 +139,42 @@ static void write_elf32(const char *path)
 	REQUIRE(!fchmod(fileno(out), 0755) && !fclose(out));
 }
 
+/* The error with which execv(2) refuses a file. 0: this kernel runs it. */
+static int execution_error(const char *path)
+{
+	int status;
+	pid_t child = fork();
+
+	REQUIRE(child >= 0);
+	if (child == 0) {
+		/* exec(2) keeps the alarm: whatever runs ends. */
+		alarm(1);
+		execv(path, (char *const[]){(char *)path, NULL});
+		_exit(errno);
+	}
+	REQUIRE(waitpid(child, &status, 0) == child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+/* Some kernels run no 32-bit programs. Memtrace meets no process of one there. */
 static void a_32_bit_program(void)
 {
 	char *path = live_path("elf32");
 
 	write_elf32(path);
+	int error = execution_error(path);
+
+	if (error) {
+		CHECK_LEAVE_OUT_PART("this kernel runs no 32-bit programs: %s",
+				     strerror(error));
+		CHECK_INT(error, ENOEXEC);
+		free(path);
+		return;
+	}
 	struct live_process *target = live_start((const char *const[]){path, NULL});
 	live_sleep(0.2);
-	if (live_is_running(target)) {
-		check_pid_refused(live_pid(target), "32-bit");
-		CHECK(live_is_running(target));
-	} else {
-		CHECK_NOT_FOR_KERNEL("it runs no 32-bit programs: %s",
-				     live_stderr(target));
-	}
+	check_pid_refused(live_pid(target), "32-bit");
+	CHECK(live_is_running(target));
 	live_destroy(target);
 	free(path);
 }

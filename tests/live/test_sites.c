@@ -18,9 +18,9 @@
 /* The program without its own allocator. */
 #define PLAIN        ALLOCATORS_DIR "/allocators"
 
-#define ROUNDS       25
-#define FEW_ROUNDS   5 /* rounds with another way of unwinding */
-#define BUILD_ROUNDS 1 /* rounds for each of many builds */
+#define ROUNDS       (live_is_long() ? 25 : 5)
+#define FEW_ROUNDS   (live_is_long() ? 5 : 2) /* with another way of unwinding */
+#define BUILD_ROUNDS 1                        /* for each of many builds */
 /* Calls of each function in a round; half of the blocks are kept. */
 #define CALLS 4000
 /* Time limit, s. A trap in a virtual machine may take ten times as long: there only a

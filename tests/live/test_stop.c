@@ -721,15 +721,15 @@ static void a_second_signal_does_not_wait_for_a_parser(void)
 
 /* --- the start -------------------------------------------------------------------- */
 
-#define MOMENTS 12
+#define MOMENTS (live_is_long() ? 12 : 6)
 
-/* A way to start, and the distance between the moments at which it is interrupted. */
+/* A way to start, and the time in which it is interrupted at MOMENTS moments. */
 static const struct start {
 	const char *options;
-	double moment_s;
+	double duration_s;
 } starts[] = {
-	{"-i 3600 -q --unwind auto --no-cache", 0.07},
-	{"-i 3600 -q --unwind auto", 0.02},
+	{"-i 3600 -q --unwind auto --no-cache", 0.84},
+	{"-i 3600 -q --unwind auto", 0.24},
 };
 
 /* Two signals in quick succession, at each moment of this start. */
@@ -743,7 +743,7 @@ static void at_each_moment_of(const struct start *start)
 		struct children children;
 		double took_s;
 
-		live_sleep(k * start->moment_s);
+		live_sleep(k * start->duration_s / MOMENTS);
 		children = children_of(memtrace);
 		live_signal(memtrace, SIGINT);
 		live_sleep(0.005);
@@ -777,7 +777,7 @@ static void with_a_command(void)
 		struct live_process *memtrace = live_start(argv);
 		struct children children;
 
-		live_sleep(k * starts[1].moment_s);
+		live_sleep(k * starts[1].duration_s / MOMENTS);
 		children = children_of(memtrace);
 		live_signal(memtrace, SIGTERM);
 		live_sleep(0.005);

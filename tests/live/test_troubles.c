@@ -19,11 +19,11 @@
 
 /* A start that compiles the probes is disturbed at MOMENTS moments, STEP_S apart. */
 #define STEP_S  0.5
-#define MOMENTS 3
+#define MOMENTS (live_is_long() ? 3 : 2)
 
 /* A start that uses the probes of an earlier run is disturbed at this many system calls,
  * at equal distances from its first to its last. */
-#define CALLS 16
+#define CALLS (live_is_long() ? 16u : 6u)
 
 static struct probes *probes_before;
 
