@@ -11,6 +11,9 @@
 /* Looking up lines can take long, so report progress after this many frames. */
 #define PROGRESS_FRAMES 1024
 
+/* The most sources of a name, on average, that frames are made for in advance. */
+#define SOURCES_MAX 8
+
 /* --- recording -------------------------------------------------------------------- */
 
 static bool *find_used_stacks(const struct snapshot *snap)
@@ -183,6 +186,10 @@ struct recorded_symbolizer {
 	const struct snapshot *snap;
 	const struct snapshot_name *names;
 	size_t count;
+	/* What a frame cache would make of the names. The strings are the snapshot's. */
+	struct frame *frames;
+	size_t frame_count;
+	struct source_frame *sources; /* that the lists of `frames` point into */
 };
 
 /* Find the name for `call`, the last byte of the call; names have return addresses. */
@@ -261,8 +268,20 @@ static struct error *recorded_find_sources(struct symbolizer *self, uint64_t add
 	return NULL;
 }
 
+static const struct frame *recorded_frames(struct symbolizer *self, size_t *ret_count)
+{
+	const struct recorded_symbolizer *recorded = (struct recorded_symbolizer *)self;
+
+	*ret_count = recorded->frame_count;
+	return recorded->frames;
+}
+
 static void recorded_destroy(struct symbolizer *self)
 {
+	struct recorded_symbolizer *recorded = (struct recorded_symbolizer *)self;
+
+	free(recorded->frames);
+	free(recorded->sources);
 	free(self);
 }
 
@@ -270,14 +289,98 @@ static const struct symbolizer_ops names_and_lines = {
 	.name = "recorded",
 	.resolve = recorded_resolve,
 	.find_sources = recorded_find_sources,
+	.known_frames = recorded_frames,
 	.destroy = recorded_destroy,
 };
 
 static const struct symbolizer_ops names_only = {
 	.name = "recorded names",
 	.resolve = recorded_resolve,
+	.known_frames = recorded_frames,
 	.destroy = recorded_destroy,
 };
+
+/* Fill the sources of a name, from `to` on. */
+static void fill_sources(const struct snapshot *snap, const struct snapshot_name *name,
+			 struct source_frame *to, struct source_frames *ret)
+{
+	for (size_t i = 0; i < name->source_count; i++) {
+		const struct snapshot_source *source =
+			&snap->sources.data[name->first_source + i];
+
+		to[i] = (struct source_frame){
+			.function = (char *)string_table_get(&snap->strings,
+							     source->function),
+			.file = (char *)string_table_get(&snap->strings, source->file),
+			.line = source->line,
+			.column = source->column,
+			.inlined = source->inlined,
+		};
+	}
+	ret->list.data = to;
+	ret->list.len = name->source_count;
+}
+
+static struct frame known_frame(const struct snapshot *snap,
+				const struct snapshot_name *name)
+{
+	return (struct frame){
+		.address = name->address,
+		.symbol = string_table_get(&snap->strings, name->symbol),
+		.module = string_table_get(&snap->strings, name->module),
+	};
+}
+
+/* The same as frame_look_up() and the cache make of the answers above. */
+static void finish_frame(const struct snapshot_name *name, struct frame *frame)
+{
+	const struct source_frames *sources = &frame->sources;
+	bool has_symbol = frame->symbol;
+
+	if (!has_symbol && sources->list.len)
+		frame->symbol = sources->list.data[sources->list.len - 1].function;
+	/* The function's start is not recorded: the offset is that of the last byte of
+	 * the call from 0. */
+	if (!has_symbol && frame->symbol)
+		frame->offset = 1;
+	else if (frame->symbol || frame->module)
+		frame->offset = name->offset;
+}
+
+/* Make the frames, so that nothing is copied for each when it is asked for. */
+static bool make_frames(struct recorded_symbolizer *self, bool with_lines)
+{
+	size_t sources = 0;
+
+	for (size_t i = 0; with_lines && i < self->count; i++)
+		sources += self->names[i].source_count;
+	/* In a damaged file names may share their sources. */
+	if (sources / SOURCES_MAX > self->count)
+		return true;
+	/* One more, because malloc(0) may return NULL. */
+	self->frames = malloc((self->count + 1) * sizeof(*self->frames));
+	self->sources = malloc((sources + 1) * sizeof(*self->sources));
+	if (!self->frames || !self->sources)
+		return false;
+	sources = 0;
+	for (size_t i = 0; i < self->count; i++) {
+		const struct snapshot_name *name = &self->names[i];
+		struct frame *frame = &self->frames[self->frame_count];
+
+		/* No byte precedes it: it is left to the functions above. */
+		if (!name->address)
+			continue;
+		*frame = known_frame(self->snap, name);
+		if (with_lines) {
+			fill_sources(self->snap, name, &self->sources[sources],
+				     &frame->sources);
+			sources += name->source_count;
+		}
+		finish_frame(name, frame);
+		self->frame_count++;
+	}
+	return true;
+}
 
 /* The index of the first name of a process, or of a later one. */
 static size_t first_name(const struct snapshot *snap, uint32_t process)
@@ -314,6 +417,10 @@ struct error *report_recorded_symbolizer(const struct snapshot *snap, uint32_t p
 		.names = snap->names.data + first,
 		.count = count,
 	};
+	if (!make_frames(recorded, with_lines)) {
+		recorded_destroy(&recorded->base);
+		return error_no_memory();
+	}
 	*ret = &recorded->base;
 	return NULL;
 }

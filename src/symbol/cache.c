@@ -20,6 +20,8 @@ struct frame_cache {
 	struct hashmap by_address; /* to an index into entries */
 	VEC(struct entry *) entries;
 	unsigned generation;
+	const struct frame *known; /* symbolizer_ops.known_frames() */
+	size_t known_count;
 };
 
 struct frame_cache *frame_cache_create(struct symbolizer *symbolizer)
@@ -34,6 +36,9 @@ struct frame_cache *frame_cache_create(struct symbolizer *symbolizer)
 		seed = (uintptr_t)cache;
 	hashmap_init(&cache->by_address, seed);
 	cache->lookup.symbolizer = symbolizer;
+	if (symbolizer->ops->known_frames)
+		cache->known =
+			symbolizer->ops->known_frames(symbolizer, &cache->known_count);
 	return cache;
 }
 
@@ -108,6 +113,23 @@ static struct error *entry_add(struct frame_cache *cache, uint64_t address,
 	return NULL;
 }
 
+static const struct frame *find_known(const struct frame_cache *cache, uint64_t address)
+{
+	size_t low = 0, high = cache->known_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cache->known[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < cache->known_count && cache->known[low].address == address
+		       ? &cache->known[low]
+		       : NULL;
+}
+
 struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,
 			      const struct frame **ret)
 {
@@ -115,6 +137,9 @@ struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,
 	struct entry *entry;
 	uint64_t index;
 
+	*ret = find_known(cache, address);
+	if (*ret)
+		return NULL;
 	if (hashmap_get(&cache->by_address, address, &index)) {
 		entry = cache->entries.data[index];
 	} else {

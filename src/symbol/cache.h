@@ -30,7 +30,8 @@ void frame_cache_destroy(struct frame_cache *cache);
 /* Look for source frames too; `lines` is borrowed and must outlive the cache. */
 void frame_cache_set_lines(struct frame_cache *cache, struct line_finder *lines);
 
-/* Return mangled names, as the files have them; without this call they are demangled. */
+/* Return mangled names, as the files have them; without this call they are demangled.
+ * Known frames (symbolizer_ops.known_frames) are returned as they are in any case. */
 void frame_cache_keep_mangled(struct frame_cache *cache);
 
 /*

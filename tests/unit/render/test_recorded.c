@@ -80,7 +80,8 @@ static void compare_frames(const struct frame *a, const struct frame *b)
 		const struct source_frame *x = &a->sources.list.data[i];
 		const struct source_frame *y = &b->sources.list.data[i];
 
-		CHECK_STR(x->function, y->function);
+		CHECK(!x->function == !y->function &&
+		      (!x->function || !strcmp(x->function, y->function)));
 		CHECK(!x->file == !y->file && (!x->file || !strcmp(x->file, y->file)));
 		CHECK_INT(x->line, y->line);
 		CHECK_INT(x->column, y->column);
@@ -127,6 +128,110 @@ static void names_are_as_they_were(void)
 	frame_cache_destroy(first);
 	frame_cache_destroy(second);
 	symbolizer_destroy(recorded);
+	snapshot_destroy(snap);
+}
+
+/* As names of files by other programs can be: with a name from the lines alone, with a
+ * module alone, with nothing, at the first addresses, and with several lines. */
+static struct snapshot *unusual_names(void)
+{
+	static const struct {
+		uint64_t address;
+		const char *symbol, *module;
+		uint64_t offset;
+		uint32_t first_source, source_count;
+	} rows[] = {
+		{0, "zero", "/bin/app", 0, 0, 1},
+		{1, "one", "/bin/app", 1, 0, 0},
+		{0x10, NULL, NULL, 0, 0, 2},
+		{0x20, NULL, "/bin/app", 0x120, 2, 1},
+		{0x30, NULL, "/bin/app", 0x130, 0, 0},
+		{0x40, NULL, NULL, 0x140, 3, 1},
+		{0x50, "_ZN3app4mainEv", NULL, 0, 0, 2},
+		{UINT64_MAX, "last", "/bin/app", 7, 0, 4},
+	};
+	struct snapshot *snap = snapshot_create();
+
+	REQUIRE(snap && snapshot_add_process(snap, 7));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct snapshot_name name = {.address = rows[i].address,
+					     .offset = rows[i].offset,
+					     .first_source = rows[i].first_source,
+					     .source_count = rows[i].source_count};
+
+		REQUIRE(string_table_add(&snap->strings, rows[i].symbol, &name.symbol) &&
+			string_table_add(&snap->strings, rows[i].module, &name.module) &&
+			vec_push(&snap->names, name));
+	}
+	for (uint32_t i = 0; i < 4; i++) {
+		struct snapshot_source source = {
+			.line = i, .column = i + 1, .inlined = !(i % 2)};
+
+		/* The last one has no function and no file. */
+		REQUIRE(string_table_add(&snap->strings, i < 3 ? "function" : NULL,
+					 &source.function) &&
+			string_table_add(&snap->strings, i < 3 ? "/src/a.c" : NULL,
+					 &source.file) &&
+			vec_push(&snap->sources, source));
+	}
+	return snap;
+}
+
+/* What is copied for each frame, without the frames that are known in advance. */
+static struct symbolizer_ops copying_ops;
+
+static void compare_ways(const struct snapshot *snap, bool with_lines, bool is_known)
+{
+	static const uint64_t addresses[] = {
+		0,    1,    2,    0x0f, 0x10,           0x11,
+		0x20, 0x30, 0x40, 0x50, UINT64_MAX - 1, UINT64_MAX};
+	struct symbolizer *known = NULL, *copying = NULL;
+	struct frame_cache *a, *b;
+	size_t count = 0;
+
+	REQUIRE(!report_recorded_symbolizer(snap, 0, with_lines, &known) && known);
+	REQUIRE(!report_recorded_symbolizer(snap, 0, with_lines, &copying) && copying);
+	(void)known->ops->known_frames(known, &count);
+	/* All but that of the address 0. */
+	CHECK_INT(count, is_known ? snap->names.len - 1 : 0);
+	copying_ops = *copying->ops;
+	copying_ops.known_frames = NULL;
+	copying->ops = &copying_ops;
+	a = frame_cache_create(known);
+	b = frame_cache_create(copying);
+	REQUIRE(a && b);
+	frame_cache_keep_mangled(a);
+	frame_cache_keep_mangled(b);
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
+		const struct frame *x, *y;
+
+		REQUIRE(!frame_cache_get(a, addresses[i], &x));
+		REQUIRE(!frame_cache_get(b, addresses[i], &y));
+		CHECK_INT(x->address, addresses[i]);
+		compare_frames(x, y);
+	}
+	frame_cache_destroy(a);
+	frame_cache_destroy(b);
+	symbolizer_destroy(known);
+	symbolizer_destroy(copying);
+}
+
+static void known_frames_are_the_same(void)
+{
+	struct snapshot *snap = unusual_names();
+
+	compare_ways(snap, true, true);
+	compare_ways(snap, false, true);
+	/* Names that share their lines, as a hostile file can have, take no more memory
+	 * than they are worth. */
+	for (uint32_t i = 0; i < 100; i++)
+		REQUIRE(vec_push(&snap->sources, snap->sources.data[i % 4]));
+	vec_foreach (name, &snap->names) {
+		name->first_source = 0;
+		name->source_count = 100;
+	}
+	compare_ways(snap, true, false);
+	compare_ways(snap, false, true);
 	snapshot_destroy(snap);
 }
 
@@ -254,6 +359,7 @@ static void unknown_causes_are_final(void)
 int main(void)
 {
 	RUN(names_are_as_they_were);
+	RUN(known_frames_are_the_same);
 	RUN(names_are_lent);
 	RUN(stacks_without_use_are_left_out);
 	RUN(history_is_as_it_was);

@@ -26,6 +26,10 @@ enum function {
 };
 
 static const char *const names[FUNCTIONS] = {"main", "parse", "serve", "store", "read"};
+static const char *const other_names[FUNCTIONS] = {"main", "push", "pop", "store",
+						   "malloc"};
+/* Another library is where the first one was. */
+static bool is_replaced;
 
 static void add_stack(struct snapshot *snap, enum function caller, enum function leaf)
 {
@@ -56,8 +60,12 @@ static void add_names(struct snapshot *snap)
 	for (uint64_t i = 0; i < FUNCTIONS; i++) {
 		struct snapshot_name name = {.address = AT + i * 16, .offset = 4};
 
-		REQUIRE(string_table_add(&snap->strings, names[i], &name.symbol));
-		REQUIRE(string_table_add(&snap->strings, "/usr/bin/program",
+		REQUIRE(string_table_add(&snap->strings,
+					 is_replaced ? other_names[i] : names[i],
+					 &name.symbol));
+		REQUIRE(string_table_add(&snap->strings,
+					 is_replaced ? "/usr/lib/libother.so"
+						     : "/usr/bin/program",
 					 &name.module));
 		REQUIRE(vec_push(&snap->names, name));
 	}
@@ -360,8 +368,42 @@ static void live_keys(void)
 	end();
 }
 
+static void check_row(const struct moment *of, size_t index, const char *symbol,
+		      const char *module)
+{
+	const struct report_row *row = of->sections[0].paths.data[index].row;
+
+	REQUIRE(row->depth == 3);
+	CHECK_STR(row->frames[0]->symbol, symbol);
+	CHECK_STR(row->frames[0]->module, module);
+}
+
+/* At the same addresses, in the same process, while the earlier update is still shown or
+ * marked. */
+static void names_follow_a_replaced_library(void)
+{
+	struct moment *before, *after;
+
+	before = make(usual_sizes, usual_counts);
+	is_replaced = true;
+	after = make(usual_sizes, usual_counts);
+	is_replaced = false;
+	check_row(before, 0, "read", "/usr/bin/program");
+	check_row(after, 0, "malloc", "/usr/lib/libother.so");
+	CHECK_INT(moment_leaf(before->sections[0].paths.data[0].row), 0);
+	CHECK_INT(moment_leaf(after->sections[0].paths.data[0].row), 1);
+	moment_destroy(before);
+	check_row(after, 0, "malloc", "/usr/lib/libother.so");
+	before = make(usual_sizes, usual_counts);
+	check_row(before, 0, "read", "/usr/bin/program");
+	moment_destroy(after);
+	check_row(before, 0, "read", "/usr/bin/program");
+	moment_destroy(before);
+}
+
 int main(void)
 {
+	RUN(names_follow_a_replaced_library);
 	RUN(views);
 	RUN(unreachable);
 	RUN(orders);
