@@ -74,6 +74,9 @@ static bool collect_paths(struct finder *f)
 
 static int compare_texts(const char *a, const char *b)
 {
+	/* Mostly equal texts of one snapshot have one address. */
+	if (a == b)
+		return 0;
 	return !a || !b ? (a != NULL) - (b != NULL) : strcmp(a, b);
 }
 
@@ -112,41 +115,55 @@ static void find_frames(struct finder *f)
 	}
 }
 
-/* Number the functions: the same number for all frames of one. */
-static bool number_functions(struct finder *f)
+/* Does whose code it is depend on the same? Both are of one function. */
+static bool is_judged_alike(const struct finder *f, const struct report_frame *a,
+			    const struct report_frame *b)
 {
-	VEC(const struct report_frame *) sorted = {0};
-	uint32_t number = 0;
-
-	for (size_t i = 0; i < f->frame_count; i++) {
-		if (f->frames[i] && !vec_push(&sorted, f->frames[i])) {
-			vec_deinit(&sorted);
-			return false;
-		}
-	}
-	if (sorted.len)
-		qsort(sorted.data, sorted.len, sizeof(*sorted.data), compare_frames);
-	vec_foreach (frame, &sorted) {
-		if (frame != sorted.data && compare_functions(frame[-1], *frame) != 0)
-			number++;
-		f->functions[(*frame)->index] = number;
-	}
-	vec_deinit(&sorted);
-	return true;
+	return a->is_gap == b->is_gap && !compare_texts(a->file, b->file) &&
+	       !compare_texts(f->executables[a->index], f->executables[b->index]);
 }
 
-static bool judge_frames(struct finder *f)
+/* Number the functions, the same number for all frames of one, and find whose code the
+ * frames are. */
+static bool judge_frames(struct finder *f, const struct report_frame *const frames[],
+			 size_t count)
 {
+	struct code_origin *origins = f->ret->origins;
 	struct strbuf scratch = {0};
+	uint32_t number = 0;
 	bool ok;
 
-	for (size_t i = 0; i < f->frame_count; i++) {
-		if (f->frames[i])
-			f->ret->origins[i] =
-				code_origin_of(f->frames[i], f->executables[i], &scratch);
+	for (size_t i = 0; i < count; i++) {
+		const struct report_frame *frame = frames[i];
+		const struct report_frame *last = i ? frames[i - 1] : NULL;
+		bool is_same = last && !compare_functions(last, frame);
+
+		number += last && !is_same;
+		f->functions[frame->index] = number;
+		/* Judging takes longer than comparing. */
+		if (is_same && is_judged_alike(f, last, frame))
+			origins[frame->index] = origins[last->index];
+		else
+			origins[frame->index] = code_origin_of(
+				frame, f->executables[frame->index], &scratch);
 	}
 	ok = !scratch.failed;
 	strbuf_deinit(&scratch);
+	return ok;
+}
+
+static bool find_functions(struct finder *f)
+{
+	VEC(const struct report_frame *) sorted = {0};
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < f->frame_count; i++)
+		ok = !f->frames[i] || vec_push(&sorted, f->frames[i]);
+	if (ok && sorted.len) {
+		qsort(sorted.data, sorted.len, sizeof(*sorted.data), compare_frames);
+		ok = judge_frames(f, sorted.data, sorted.len);
+	}
+	vec_deinit(&sorted);
 	return ok;
 }
 
@@ -309,7 +326,7 @@ static bool find(struct finder *f)
 	if (!collect_paths(f) || !allocate(f))
 		return false;
 	find_frames(f);
-	if (!number_functions(f) || !judge_frames(f))
+	if (!find_functions(f))
 		return false;
 	vec_foreach (path, &f->paths) {
 		if (!make_steps(f, path))

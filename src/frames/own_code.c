@@ -97,11 +97,17 @@ static const struct rule names[] = {
 static const char *const starts[] = {"_start",  "start_thread", "clone",
 				     "__clone", "clone3",       "__clone3"};
 
-/* Parts of the names of allocation functions, in lower case. */
-static const char *const allocates[] = {
-	"malloc",           "calloc",        "realloc",      "zalloc",  "palloc",
-	"memalign",         "aligned_alloc", "strdup",       "strndup", "memdup",
-	"kmem_cache_alloc", "alloc_pages",   "alloc_percpu",
+/* Parts of the names of allocation functions, in lower case, by a part that they have in
+ * common: few names have that, and the others need no more comparisons. */
+static const struct {
+	const char *common;
+	const char *parts[9];
+} allocates[] = {
+	{"alloc",
+	 {"malloc", "calloc", "realloc", "zalloc", "palloc", "aligned_alloc",
+	  "kmem_cache_alloc", "alloc_pages", "alloc_percpu"}},
+	{"dup", {"strdup", "strndup", "memdup"}},
+	{"memalign", {"memalign"}},
 };
 
 static const char *const folders[] = {"/lib/",         "/lib32/",         "/lib64/",
@@ -145,14 +151,26 @@ static const struct rule *find_source(const char *file)
 	return NULL;
 }
 
+static bool has_part(const char *name, const char *const parts[], size_t count)
+{
+	for (size_t i = 0; i < count && parts[i]; i++) {
+		const char *found = strcasestr(name, parts[i]);
+
+		if (found && strncasecmp(found + strlen(parts[i]), "at", 2) != 0)
+			return true;
+	}
+	return false;
+}
+
 /* Is it the name of a function that returns new memory, as "xmalloc" or "g_strdup"? But
  * "reallocate_table" is not. */
 static bool is_allocation(const char *name)
 {
 	for (size_t i = 0; i < sizeof(allocates) / sizeof(*allocates); i++) {
-		const char *found = strcasestr(name, allocates[i]);
+		const char *const *parts = allocates[i].parts;
 
-		if (found && strncasecmp(found + strlen(allocates[i]), "at", 2) != 0)
+		if (strcasestr(name, allocates[i].common) &&
+		    has_part(name, parts, sizeof(allocates[i].parts) / sizeof(*parts)))
 			return true;
 	}
 	return false;

@@ -244,6 +244,8 @@ static bool is_at_copy_suffix(const struct scan *scan)
 	static const char *const suffixes[] = {".isra.",     ".constprop.", ".part.",
 					       ".lto_priv.", ".cold",       ".llvm."};
 
+	if (*scan->at != '.')
+		return false;
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
 		if (sees(scan, suffixes[i]))
 			return scan->out->len > scan->start;

@@ -52,6 +52,8 @@ static bool is_wide(uint32_t code)
 		{0x1aff0, 0x1b2fb}, {0x1f000, 0x1faff}, {0x20000, 0x3fffd},
 	};
 
+	if (code < ranges[0][0])
+		return false;
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
 		if (code >= ranges[i][0] && code <= ranges[i][1])
 			return true;

@@ -256,6 +256,54 @@ static void no_frames(void)
 	CHECK(causes.list[1].parts->row->stack == SNAPSHOT_NO_STACK);
 }
 
+/* Frames of one function may be of different code: by the source file, and by the program
+ * that runs. */
+static void code_of_one_function(void)
+{
+	static const struct snapshot_process app = {.executable = "/usr/bin/app"};
+	static const struct snapshot_process other = {.executable = "/usr/bin/other"};
+	static const struct report_frame frames[] = {
+		{.symbol = "run", .module = "/usr/lib/app.so", .index = 0},
+		{.symbol = "run",
+		 .module = "/usr/lib/app.so",
+		 .file = "/usr/include/c++/12/vector",
+		 .index = 1},
+		{.symbol = "run", .module = "/usr/lib/app.so", .index = 2},
+		{.symbol = "go", .module = "/usr/lib/other", .index = 3},
+		{.symbol = "go", .module = "/usr/lib/other", .index = 4},
+		/* The name of a placeholder is also the name of a function. */
+		{.symbol = REPORT_GAP_NAME, .is_gap = true, .index = 5},
+		{.symbol = REPORT_GAP_NAME, .index = 6},
+	};
+	static const struct snapshot_process in_lib = {.executable = "/usr/lib/other"};
+	static const struct snapshot_process *const of[] = {&app,    &app, &other, &app,
+							    &in_lib, &app, &app};
+	static const enum code_kind kinds[] = {CODE_LIBRARY, CODE_RUNTIME, CODE_LIBRARY,
+					       CODE_LIBRARY, CODE_OWN,     CODE_UNKNOWN,
+					       CODE_OWN};
+	enum {
+		COUNT = sizeof(frames) / sizeof(*frames)
+	};
+	const struct report_frame *lists[COUNT];
+	struct report_row rows[COUNT];
+	struct report_section section = {.rows = rows, .row_count = COUNT};
+	const struct report report = {.frame_count = COUNT};
+	_cleanup_(causes_deinit) struct causes causes;
+
+	memset(rows, 0, sizeof(rows));
+	for (uint32_t i = 0; i < COUNT; i++) {
+		lists[i] = &frames[i];
+		rows[i].frames = &lists[i];
+		rows[i].depth = 1;
+		rows[i].stack = i;
+		rows[i].frames_of = of[i];
+		rows[i].sum.count = 1;
+	}
+	REQUIRE(!causes_find(&report, &section, &causes));
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK_INT(causes_origin(&causes, &frames[i])->kind, kinds[i]);
+}
+
 static void nothing(void)
 {
 	_cleanup_(server_deinit) struct server s;
@@ -277,6 +325,7 @@ int main(void)
 	RUN(no_own_code);
 	RUN(stripped);
 	RUN(no_frames);
+	RUN(code_of_one_function);
 	RUN(nothing);
 	return check_done();
 }

@@ -121,6 +121,11 @@ static void allocators(void)
 	check("do_it", "/usr/lib/libtcmalloc_minimal.so.4", CODE_ALLOCATOR, "tcmalloc");
 	check("xmalloc", EXE, CODE_ALLOCATOR, "the allocator");
 	check("g_strdup", "/usr/lib/libglib-2.0.so.0", CODE_ALLOCATOR, "the allocator");
+	check("git_alloc_strndup", EXE, CODE_ALLOCATOR, "the allocator");
+	check("xmemdup", EXE, CODE_ALLOCATOR, "the allocator");
+	check("Posix_MemAlign", EXE, CODE_ALLOCATOR, "the allocator");
+	check("dev_alloc_percpu", EXE, CODE_ALLOCATOR, "the allocator");
+	check("alloc_duplicate", EXE, CODE_OWN, "");
 	check("PyMem_Malloc", EXE, CODE_ALLOCATOR, "the allocator");
 	check("__rust_alloc", EXE, CODE_ALLOCATOR, "Rust's std");
 }
