@@ -138,13 +138,15 @@ static int read_up_to(struct ring *ring, unsigned long *at, unsigned long end)
 int ring_consume(struct ring *ring)
 {
 	unsigned long at = __atomic_load_n(ring->consumer, __ATOMIC_ACQUIRE), end, before;
+	/* Programs may write as fast as this reads. */
+	unsigned long last = at + ring->size;
 	int result;
 
 	ring->is_held_up = false;
 	do {
 		before = at;
 		end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
-		result = read_up_to(ring, &at, end);
+		result = read_up_to(ring, &at, end < last ? end : last);
 	} while (result >= 0 && at != before);
 	return result;
 }

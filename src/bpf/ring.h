@@ -25,7 +25,8 @@ struct ring *ring_open(int map, ring_fn fn, void *arg);
 /* NULL does nothing. */
 void ring_close(struct ring *ring);
 
-/* Pass all finished records to the function. Returns 0, or its negative result. */
+/* Pass all finished records to the function: those that are in the ring when the call
+ * begins, and at most one full ring in all. Returns 0, or its negative result. */
 int ring_consume(struct ring *ring);
 
 /* Did the last ring_consume() stop at a record that a program is still writing? Until it

@@ -140,6 +140,37 @@ static void the_function_can_stop(void)
 	ring_close(ring);
 }
 
+/* Writes a record for each that it gets. */
+static int see_and_put(void *arg, void *record, size_t size)
+{
+	unsigned *count = arg;
+
+	(void)record;
+	(void)size;
+	if (++*count > 1000)
+		return -1;
+	put("more", 0);
+	return 0;
+}
+
+/* Otherwise a target that writes as fast as memtrace reads would keep memtrace from
+ * anything else. */
+static void a_call_ends_while_records_come(void)
+{
+	unsigned count = 0;
+	struct ring *ring;
+
+	read_to = written_to = 0;
+	ring = ring_over((unsigned long **)positions, data, SIZE, see_and_put, &count);
+	REQUIRE(ring);
+	put("one", 0);
+	put("two", 0);
+	CHECK_INT(ring_consume(ring), 0);
+	CHECK_INT(count, SIZE / 16);
+	CHECK_INT(read_to, SIZE);
+	ring_close(ring);
+}
+
 int main(void)
 {
 	RUN(records_come_in_order);
@@ -147,5 +178,6 @@ int main(void)
 	RUN(discarded_records_are_skipped);
 	RUN(an_unfinished_record_is_left);
 	RUN(the_function_can_stop);
+	RUN(a_call_ends_while_records_come);
 	return check_done();
 }
