@@ -16,13 +16,12 @@
 #include "output/report_setup.h"
 #include "process/named.h"
 #include "serve/serve.h"
+#include "session/retries.h"
 #include "session/session.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
 #include "util/notify.h"
-
-#define NS_PER_S UINT64_C(1000000000)
 
 /* How often to look for the process, ms. Listing some hundred processes takes 2 ms. */
 #define LOOK_MS 250
@@ -30,10 +29,6 @@
 #define SERVER_MS 1000
 /* Of a name: more are not looked at. */
 #define FOUND_MAX 256
-/* After a run that failed, and after each further one of the same process twice as
- * long. */
-#define RETRY_NS     NS_PER_S
-#define RETRY_MAX_NS (60 * NS_PER_S)
 
 struct service {
 	struct options *options;
@@ -41,11 +36,10 @@ struct service {
 	struct report_setup setup;
 	struct serve *serve; /* NULL: no --listen */
 	int signal_fd;
-	sigset_t before;      /* the signal mask at the start */
-	bool is_stopping;     /* a signal came */
-	int failed_pid;       /* whose last run failed; 0: none */
-	uint64_t retry_ns;    /* the pause after it */
-	uint64_t retry_at_ns; /* CLOCK_MONOTONIC */
+	sigset_t before;  /* the signal mask at the start */
+	bool is_stopping; /* a signal came */
+	/* A run that fails is tried again: the process may not be ready yet. */
+	struct retries retries;
 };
 
 static void service_deinit(struct service *s)
@@ -131,18 +125,6 @@ static int await(struct service *s, pid_t pid)
 	}
 }
 
-/* A run that fails is tried again, since the process may not be ready yet. */
-static void note_failure(struct service *s, int target)
-{
-	bool again = s->failed_pid == target;
-
-	s->retry_ns = again ? 2 * s->retry_ns : RETRY_NS;
-	if (s->retry_ns > RETRY_MAX_NS)
-		s->retry_ns = RETRY_MAX_NS;
-	s->failed_pid = target;
-	s->retry_at_ns = clock_now_ns() + s->retry_ns;
-}
-
 static struct error *trace(struct service *s, int target)
 {
 	pid_t parent = getpid(), pid;
@@ -157,9 +139,9 @@ static struct error *trace(struct service *s, int target)
 		run(s, parent);
 	status = await(s, pid);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		note_failure(s, target);
+		retries_failed(&s->retries, target, clock_now_ns());
 	else
-		s->failed_pid = 0;
+		retries_forget(&s->retries, target);
 	return NULL;
 }
 
@@ -170,14 +152,14 @@ static int find(const struct service *s)
 {
 	const char *name = s->options->wait_for;
 	int pids[FOUND_MAX];
+	size_t kept = 0;
 	size_t count = strchr(name, '/') ? named_find_executable(name, pids, FOUND_MAX)
 					 : named_find(name, pids, FOUND_MAX);
 
 	for (size_t i = 0; i < count; i++)
-		if (named_has_program(pids[i]) &&
-		    (pids[i] != s->failed_pid || clock_now_ns() >= s->retry_at_ns))
-			return pids[i];
-	return 0;
+		if (named_has_program(pids[i]))
+			pids[kept++] = pids[i];
+	return retries_choose(&s->retries, pids, kept, clock_now_ns());
 }
 
 static void say_waiting(const struct service *s)
