@@ -183,12 +183,10 @@ static bool add_block_flags(struct source_flags *flags, const struct source_fact
 	if (o->config->max_size_bytes != UINT64_MAX)
 		ok &= source_flags_add(flags, "-DMAX_SIZE=%" PRIu64 "ull",
 				       o->config->max_size_bytes);
-	if (o->config->sample_every > 1)
-		ok &= source_flags_add(
-			flags, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
-			((UINT64_C(1) << 32) + o->config->sample_every / 2) /
-				o->config->sample_every);
-	if (o->config->sample_bytes)
+	if (sampling_factor(&o->config->sampling) > 1)
+		ok &= source_flags_add(flags, "-DSAMPLE_THRESHOLD=%" PRIu32 "u",
+				       sampling_factor_threshold(&o->config->sampling));
+	if (sampling_is_by_size(&o->config->sampling))
 		ok &= source_flags_add(flags, "-DSAMPLE_BYTES");
 	return ok;
 }

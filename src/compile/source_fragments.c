@@ -100,7 +100,7 @@ static unsigned met_by(const struct source_run *o)
 	       (o->no_task_btf ? NEEDS_NO_TASK_BTF : NEEDS_TASK_BTF) |
 	       (o->may_goto ? NEEDS_MAY_GOTO : NEEDS_NO_MAY_GOTO) |
 	       (o->mappings ? NEEDS_MAPPINGS : 0) | (o->rules ? NEEDS_RULES : 0) |
-	       (o->config->sample_bytes ? NEEDS_SAMPLE_BYTES : 0) |
+	       (sampling_is_by_size(&o->config->sampling) ? NEEDS_SAMPLE_BYTES : 0) |
 	       (o->checks ? NEEDS_CHECKS : NEEDS_NO_CHECKS) |
 	       (o->traffic ? NEEDS_TRAFFIC : NEEDS_NO_TRAFFIC);
 }

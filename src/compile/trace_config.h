@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "snapshot/sampling.h"
+
 /* How to attach; auto: uprobe_multi if the kernel supports it. */
 enum attach_choice {
 	ATTACH_AUTO,
@@ -53,8 +55,7 @@ struct trace_config {
 	enum trace_mode_id mode; /* its struct: trace/trace_mode.h */
 
 	/* --- blocks --- */
-	uint64_t sample_every;                   /* 1: all */
-	uint64_t sample_bytes;                   /* 0: do not sample by bytes */
+	struct sampling sampling;
 	uint64_t min_size_bytes, max_size_bytes; /* 0 and UINT64_MAX: no bound */
 	bool mappings;                           /* trace mmap, munmap and mremap too */
 	bool combined_only; /* keep no allocation time of blocks, unless `traffic` */

@@ -324,7 +324,7 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.trace =
 			{
 				.max_size_bytes = UINT64_MAX,
-				.sample_every = 1,
+				.sampling.every = 1,
 				.max_allocations = UINT64_C(1) << 20,
 				.max_threads = UINT64_C(1) << 14,
 				.max_processes = UINT64_C(1) << 14,

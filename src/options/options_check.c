@@ -254,7 +254,7 @@ static struct error *check_blocks(const struct options_given *given)
 {
 	struct options *options = given->options;
 
-	if (options->trace.sample_bytes && options->trace.sample_every > 1)
+	if (options->trace.sampling.mean_bytes && options->trace.sampling.every > 1)
 		return option_error_clash(OPTION_SAMPLE_BYTES, OPTION_SAMPLE_EVERY,
 					  "samples regardless of the size");
 	/* Profiles that are scraped have alloc_space. */
@@ -264,7 +264,7 @@ static struct error *check_blocks(const struct options_given *given)
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
 	    options_can(given, MODE_TRAFFIC)) {
 		options->trace.traffic = true;
-		options->trace.peak |= !options->trace.sample_bytes;
+		options->trace.peak |= !options->trace.sampling.mean_bytes;
 	}
 	options->trace.apart = options->group_by == REPORT_GROUP_PROCESS;
 	return NULL;

@@ -66,14 +66,14 @@ OPTION(SUPPRESSIONS,
 
 OPTION(SAMPLE_EVERY,
 	"sample-every", 's', "sample-rate", .argument = "N",
-	.kind = KIND_INTEGER, FIELD(trace.sample_every), .min = 1, .max = UINT32_MAX,
+	.kind = KIND_INTEGER, FIELD(trace.sampling.every), .min = 1, .max = UINT32_MAX,
 	.expected = "a whole number from 1 (every allocation) to 4294967295",
 	.needs = MODE_BLOCKS,
 	.help = "trace one allocation in N; reports are then estimates (default 1)")
 
 OPTION(SAMPLE_BYTES,
 	"sample-bytes", .argument = "SIZE",
-	.kind = KIND_SIZE, FIELD(trace.sample_bytes),
+	.kind = KIND_SIZE, FIELD(trace.sampling.mean_bytes),
 	.min = 2, .max = UINT64_C(1) << 30,
 	.expected = "a size from 2 to 1G, such as 512K",
 	.needs = MODE_SAMPLE_BYTES,

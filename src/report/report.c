@@ -38,20 +38,22 @@ static struct snapshot_totals estimate(const struct snapshot *snap,
 				       const struct report_section *section)
 {
 	struct snapshot_totals totals = section->totals;
+	uint64_t times;
 
 	if (!section->is_estimate)
 		return totals;
-	if (snap->sample_bytes) {
+	if (sampling_is_by_size(&snap->sampling)) {
 		totals.allocations = snap->estimated.allocations;
 		totals.allocated_bytes = snap->estimated.allocated_bytes;
 		totals.frees = snap->estimated.frees;
 		totals.freed_bytes = snap->estimated.freed_bytes;
 		return totals;
 	}
-	totals.allocations = report_times(totals.allocations, snap->sample_every);
-	totals.allocated_bytes = report_times(totals.allocated_bytes, snap->sample_every);
-	totals.frees = report_times(totals.frees, snap->sample_every);
-	totals.freed_bytes = report_times(totals.freed_bytes, snap->sample_every);
+	times = sampling_factor(&snap->sampling);
+	totals.allocations = report_times(totals.allocations, times);
+	totals.allocated_bytes = report_times(totals.allocated_bytes, times);
+	totals.frees = report_times(totals.frees, times);
+	totals.freed_bytes = report_times(totals.freed_bytes, times);
 	return totals;
 }
 
@@ -72,28 +74,21 @@ static void fill_rates(const struct builder *b, struct report_section *section)
 static void fill_traffic(const struct builder *b, struct report_section *section)
 {
 	const struct snapshot *snap = b->snap;
+	uint64_t times = sampling_factor(&snap->sampling);
 
 	if (section->class != BLOCK_HEAP || !snap->has_traffic)
 		return;
 	for (size_t i = 0; i < SNAPSHOT_BUCKETS; i++)
 		section->ever_sizes[i] =
 			report_bucket_estimate(b->report, section, i, snap->sizes[i]);
-	section->peak_bytes = snap->peak_bytes;
-	if (section->is_estimate)
-		section->peak_bytes =
-			snap->sample_bytes
-				? snap->estimated_peak_bytes
-				: report_times(snap->peak_bytes, snap->sample_every);
+	section->peak_bytes = sampling_is_by_size(&snap->sampling)
+				      ? snap->estimated_peak_bytes
+				      : report_times(snap->peak_bytes, times);
 	vec_foreach (path, &snap->at_peak)
 		section->at_peak_bytes =
 			saturate_add(section->at_peak_bytes, path->bytes);
-	section->missed_peak_bytes = snap->missed_peak_bytes;
-	if (section->is_estimate && !snap->sample_bytes) {
-		section->at_peak_bytes =
-			report_times(section->at_peak_bytes, snap->sample_every);
-		section->missed_peak_bytes =
-			report_times(section->missed_peak_bytes, snap->sample_every);
-	}
+	section->at_peak_bytes = report_times(section->at_peak_bytes, times);
+	section->missed_peak_bytes = report_times(snap->missed_peak_bytes, times);
 }
 
 static void fill_in_flight(const struct snapshot *snap, struct report_section *section)
@@ -119,8 +114,8 @@ static struct error *build_section(struct builder *b, enum block_class class)
 	struct stack_sums *sums = &b->sums[class];
 
 	section->class = class;
-	section->is_estimate = sampling_is_of(class) &&
-			       (b->snap->sample_every > 1 || b->snap->sample_bytes);
+	section->is_estimate =
+		block_class_is_sampled(class) && sampling_is_on(&b->snap->sampling);
 	fill_rates(b, section);
 	fill_traffic(b, section);
 
@@ -260,7 +255,7 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 				   ? saturate_subtract(snap->time_ns, history->time_ns)
 				   : report->elapsed_ns;
 	report->has_growth = find_growth(report);
-	sampling_weights_init(snap, &report->weights);
+	sampling_weights_init(&snap->sampling, &report->weights);
 
 	struct builder b = {
 		.snap = snap,

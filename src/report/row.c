@@ -20,13 +20,25 @@ static struct report_flow traced(const struct snapshot_traffic *t)
 				    t->freed_bytes, t->temporary};
 }
 
+/* The factor of traced sums of the section; 1: they are no estimates, or each block has a
+ * weight of its own. */
+static double factor(const struct builder *b, const struct report_section *section)
+{
+	return section->is_estimate ? (double)sampling_factor(&b->snap->sampling) : 1;
+}
+
+static bool is_by_size(const struct builder *b, const struct report_section *section)
+{
+	return section->is_estimate && sampling_is_by_size(&b->snap->sampling);
+}
+
 static struct report_flow estimated(const struct builder *b,
 				    const struct report_section *section,
 				    const struct snapshot_traffic *t)
 {
-	double times = section->is_estimate ? (double)b->snap->sample_every : 1;
+	double times = factor(b, section);
 
-	if (section->is_estimate && b->snap->sample_bytes)
+	if (is_by_size(b, section))
 		return (struct report_flow){t->estimated_allocations,
 					    t->estimated_allocated_bytes,
 					    t->estimated_frees, t->estimated_freed_bytes,
@@ -54,11 +66,11 @@ static void add_peak(const struct builder *b, const struct report_section *secti
 		     struct report_row *row)
 {
 	const struct snapshot_traffic *t = row->traffic;
-	double times = section->is_estimate ? (double)b->snap->sample_every : 1;
+	double times = factor(b, section);
 
 	/* The estimate has bytes but no count. Assume blocks of the same mean size as the
 	 * traced ones. */
-	if (section->is_estimate && b->snap->sample_bytes && t->peak_bytes)
+	if (is_by_size(b, section) && t->peak_bytes)
 		times = (double)t->estimated_peak_bytes / (double)t->peak_bytes;
 	row->peak_bytes = scale(t->peak_bytes, times);
 	row->peak_count = scale(t->peak_count, times);
@@ -68,9 +80,7 @@ static void add_at_peak(const struct builder *b, const struct report_section *se
 			struct report_row *row)
 {
 	const struct snapshot_at_peak *at_peak = &b->snap->at_peak.data[row->stack];
-	double times = section->is_estimate && !b->snap->sample_bytes
-			       ? (double)b->snap->sample_every
-			       : 1;
+	double times = factor(b, section);
 
 	row->at_peak_bytes = scale(at_peak->bytes, times);
 	row->at_peak_count = scale(at_peak->count, times);

@@ -225,7 +225,7 @@ static void write_state(const struct report *report, FILE *out)
 	for (size_t i = 0; i < report->section_count; i++)
 		count += report->sections[i].stack_count;
 	write_one(out, &paths, count);
-	write_one(out, &sampled, snap->sample_every > 1 || snap->sample_bytes);
+	write_one(out, &sampled, sampling_is_on(&snap->sampling));
 	openmetrics_begin(out, &traced);
 	openmetrics_seconds(out, &traced, report->elapsed_ns);
 }

@@ -75,7 +75,7 @@ static struct error *place_ends(struct file_content *content)
 
 static struct error *check_run(const struct snapshot *snap)
 {
-	if (!snap->sample_every)
+	if (!snap->sampling.every)
 		return file_damaged("one allocation in 0 was sampled");
 	if (!snap->processes.len && (snap->stacks.len || snap->threads.len))
 		return file_damaged("it has stacks of no process");

@@ -12,9 +12,11 @@
 
 #define MEMBER(type, member) (((type *)NULL)->member)
 
-#define FIELD(type, member)                                                              \
+#define FIELD(type, member)  NAMED(#member, type, member)
+/* For a member whose name differs from the field's name in files. */
+#define NAMED(text, type, member)                                                        \
 	{                                                                                \
-		.name = #member, .offset = offsetof(type, member),                       \
+		.name = (text), .offset = offsetof(type, member),                        \
 		.kind = KIND(MEMBER(type, member)),                                      \
 		.width = sizeof(MEMBER(type, member)), .count = 1                        \
 	}
@@ -30,7 +32,9 @@
 static const struct file_field run_fields[] = {
 #define F(member) FIELD(struct snapshot, member)
 	F(library), F(wall_ns), F(time_ns), F(attached_ns), F(mappings_traced),
-	F(sample_every), F(sample_bytes), F(min_size_bytes), F(max_size_bytes),
+	NAMED("sample_every", struct snapshot, sampling.every),
+	NAMED("sample_bytes", struct snapshot, sampling.mean_bytes),
+	F(min_size_bytes), F(max_size_bytes),
 	F(max_allocations), F(max_stacks), F(max_threads), F(has_traffic), F(has_lifetimes),
 	F(has_trends), ARRAY(struct snapshot, sizes), F(peak_bytes), F(peak_time_ns),
 	F(estimated_peak_bytes), F(ages_unknown), F(cause), F(before.reports), F(before.time_ns),

@@ -1,7 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "snapshot/sampling.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+
+bool sampling_is_on(const struct sampling *s)
+{
+	return s->every > 1 || s->mean_bytes;
+}
+
+bool sampling_is_by_size(const struct sampling *s)
+{
+	return s->mean_bytes;
+}
+
+uint64_t sampling_factor(const struct sampling *s)
+{
+	return sampling_is_by_size(s) ? 1 : s->every;
+}
+
+struct units_text sampling_format_interval(const struct sampling *s)
+{
+	struct units_text text;
+
+	if (sampling_is_by_size(s))
+		return units_format_bytes(s->mean_bytes);
+	snprintf(text.s, sizeof(text.s), "%" PRIu64, s->every);
+	return text;
+}
+
+uint32_t sampling_factor_threshold(const struct sampling *s)
+{
+	return (uint32_t)(((UINT64_C(1) << 32) + s->every / 2) / s->every);
+}
 
 size_t sampling_class(uint64_t size_bytes)
 {
@@ -39,17 +71,13 @@ double sampling_threshold_weight(uint32_t threshold)
 	return threshold == UINT32_MAX ? 1 : ldexp(1, 32) / threshold;
 }
 
-void sampling_weights_init(const struct snapshot *snap, struct sampling_weights *ret)
+void sampling_weights_init(const struct sampling *s, struct sampling_weights *ret)
 {
-	for (size_t i = 0; i < SAMPLING_CLASSES; i++) {
-		uint32_t threshold = snap->sample_bytes
-					     ? sampling_threshold(snap->sample_bytes, i)
-					     : UINT32_MAX;
-
-		ret->of_class[i] = sampling_threshold_weight(threshold);
-		if (snap->sample_every > 1)
-			ret->of_class[i] = (double)snap->sample_every;
-	}
+	for (size_t i = 0; i < SAMPLING_CLASSES; i++)
+		ret->of_class[i] = sampling_is_by_size(s)
+					   ? sampling_threshold_weight(
+						     sampling_threshold(s->mean_bytes, i))
+					   : (double)sampling_factor(s);
 }
 
 double sampling_weight(const struct sampling_weights *weights, uint64_t size_bytes)

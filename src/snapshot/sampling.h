@@ -14,10 +14,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "snapshot/snapshot.h"
+#include "util/units.h"
 
 /* As in probes/abi.h, which the probes use. */
 #define SAMPLING_CLASSES 512
+
+/* Which allocations are traced. Never both: either `every` is 1 or `mean_bytes` is 0. */
+struct sampling {
+	uint64_t every;      /* --sample-every: one allocation in so many; 1: all */
+	uint64_t mean_bytes; /* --sample-bytes: mean distance of samples; 0: not used */
+};
+
+/* Are some allocations not traced? Then the numbers for all of them are estimates. */
+bool sampling_is_on(const struct sampling *s);
+
+/* Does a block's weight depend on its size? Sums for all blocks can then be estimated
+ * only where each block is counted. */
+bool sampling_is_by_size(const struct sampling *s);
+
+/* What a sum over traced blocks is multiplied by for an estimate for all blocks. 1 if all
+ * are traced, and if sampling_is_by_size(). */
+uint64_t sampling_factor(const struct sampling *s);
+
+/* One allocation in this is traced: a number of allocations or of bytes ("100", "64.0
+ * KiB"). */
+struct units_text sampling_format_interval(const struct sampling *s);
+
+/* An allocation is sampled if a random 32-bit number is below this threshold. Only if
+ * sampling_factor() > 1. */
+uint32_t sampling_factor_threshold(const struct sampling *s);
 
 size_t sampling_class(uint64_t size_bytes);
 
@@ -32,14 +57,8 @@ struct sampling_weights {
 	double of_class[SAMPLING_CLASSES];
 };
 
-/* Does sampling apply to blocks of the class? It never applies to mappings and events. */
-static inline bool sampling_is_of(enum block_class class)
-{
-	return class == BLOCK_HEAP || class == BLOCK_KERNEL;
-}
-
-/* The weights of the blocks of a snapshot; all 1 if it was not sampled. */
-void sampling_weights_init(const struct snapshot *snap, struct sampling_weights *ret);
+/* The weights of blocks; all 1 if all are traced. */
+void sampling_weights_init(const struct sampling *s, struct sampling_weights *ret);
 
 /* The number of blocks that a block of this size stands for. */
 double sampling_weight(const struct sampling_weights *weights, uint64_t size_bytes);

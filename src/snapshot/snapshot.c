@@ -11,7 +11,7 @@ struct snapshot *snapshot_create(void)
 
 	if (!snap)
 		return NULL;
-	snap->sample_every = 1;
+	snap->sampling.every = 1;
 	snap->max_size_bytes = UINT64_MAX;
 	return snap;
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "snapshot/sampling.h"
 #include "util/string_table.h"
 #include "util/vec.h"
 
@@ -30,6 +31,12 @@ enum block_class {
 	BLOCK_KERNEL,  /* the kernel's own allocations, with --kernel */
 	BLOCK_CLASS_COUNT,
 };
+
+/* Does sampling apply to blocks of the class? It never applies to mappings and events. */
+static inline bool block_class_is_sampled(enum block_class class)
+{
+	return class == BLOCK_HEAP || class == BLOCK_KERNEL;
+}
 
 /* One live allocation. */
 struct snapshot_block {
@@ -102,8 +109,8 @@ struct snapshot_traffic {
 	uint64_t peak_bytes, peak_time_ns; /* most bytes live at once, and when that was
 					      first so */
 	uint64_t peak_count;               /* blocks live at that time */
-	/* Estimates of the above for all blocks, with --sample-bytes; else 0. (With
-	 * --sample-every multiply by sample_every.) */
+	/* Estimates of the above for all blocks, if sampling_is_by_size(). Else 0:
+	 * the estimates are the above times sampling_factor(). */
 	uint64_t estimated_allocations, estimated_allocated_bytes;
 	uint64_t estimated_frees, estimated_freed_bytes;
 	uint64_t estimated_temporary, estimated_peak_bytes;
@@ -342,9 +349,8 @@ struct snapshot {
 	uint64_t attached_ns; /* when counting began */
 
 	/* Options of tracing. */
-	bool mappings_traced;     /* --mappings */
-	uint64_t sample_every;    /* 1: every allocation */
-	uint64_t sample_bytes;    /* mean distance of --sample-bytes; 0: not used */
+	bool mappings_traced; /* --mappings */
+	struct sampling sampling;
 	uint64_t min_size_bytes;  /* blocks outside min..max were not tracked */
 	uint64_t max_size_bytes;  /* UINT64_MAX: no bound */
 	uint64_t max_allocations; /* sizes of the tables, for advice */

@@ -112,7 +112,7 @@ static double *sum_stacks(const struct snapshot *snap, enum block_class class,
 	if (!bytes)
 		return NULL;
 	vec_foreach (block, &snap->blocks[class]) {
-		double weight = sampling_is_of(class)
+		double weight = block_class_is_sampled(class)
 					? sampling_weight(weights, block->size_bytes)
 					: 1;
 
@@ -168,11 +168,11 @@ static struct error *add_trends(struct timeline *timeline, struct snapshot *snap
 
 static void count_totals(const struct snapshot *snap, struct snapshot_moment *m)
 {
-	const struct snapshot_totals *t = snap->sample_bytes ? &snap->estimated
-					  : snap->heap_untraced
-						  ? &snap->totals[BLOCK_KERNEL]
-						  : &snap->totals[BLOCK_HEAP];
-	double times = snap->sample_bytes ? 1 : (double)snap->sample_every;
+	const struct snapshot_totals *t =
+		sampling_is_by_size(&snap->sampling) ? &snap->estimated
+		: snap->heap_untraced                ? &snap->totals[BLOCK_KERNEL]
+						     : &snap->totals[BLOCK_HEAP];
+	double times = (double)sampling_factor(&snap->sampling);
 
 	m->allocations = rounded(times * (double)t->allocations);
 	m->allocated_bytes = rounded(times * (double)t->allocated_bytes);
@@ -189,7 +189,7 @@ static struct snapshot_moment moment_of(const struct snapshot *snap,
 
 		vec_foreach (block, &snap->blocks[class]) {
 			double weight =
-				sampling_is_of(class)
+				block_class_is_sampled(class)
 					? sampling_weight(weights, block->size_bytes)
 					: 1;
 
@@ -251,7 +251,7 @@ static struct error *add(struct timeline *timeline, struct snapshot *snap, bool 
 
 	if (keeps)
 		timeline->start_ns = start_ns;
-	sampling_weights_init(snap, &weights);
+	sampling_weights_init(&snap->sampling, &weights);
 	err = add_moment(timeline, snap, &weights, keeps);
 	for (size_t i = 0; !err && i < BLOCK_CLASS_COUNT; i++)
 		err = add_trends(timeline, snap, (enum block_class)i, &weights, time_s,

@@ -102,7 +102,8 @@ static struct error *fill_samples(struct tracer *t)
 	if (!samples)
 		return error_create(ERROR_IO, "cannot map the table of samples");
 	for (size_t i = 0; i < ABI_SAMPLE_CLASSES; i++) {
-		uint32_t threshold = sampling_threshold(t->config->sample_bytes, i);
+		uint32_t threshold =
+			sampling_threshold(t->config->sampling.mean_bytes, i);
 		double weight = sampling_threshold_weight(threshold);
 
 		samples[i].threshold = threshold;
@@ -198,7 +199,8 @@ static struct error *open_tables(struct tracer *t)
 		err = tracer_open_checks(t);
 	if (!err && t->mode->open_tables)
 		err = t->mode->open_tables(t);
-	if (!err && t->config->sample_bytes && tracer_can(t, MODE_TRAFFIC))
+	if (!err && sampling_is_by_size(&t->config->sampling) &&
+	    tracer_can(t, MODE_TRAFFIC))
 		err = fill_samples(t);
 	if (!err && t->run.mappings)
 		err = tracer_open_ring(t);
@@ -235,7 +237,7 @@ struct error *tracer_create(const struct tracer_setup *setup,
 	t->compiled = tracer_wanted_programs(t, plans, count);
 	/* Otherwise the verifier takes seconds to reject on_return (LLVM 14). */
 	t->run.thorough = !tracer_uses_may_goto(t, tracer_preferred_ops(t)) &&
-			  t->run.traffic && t->config->sample_bytes &&
+			  t->run.traffic && sampling_is_by_size(&t->config->sampling) &&
 			  t->compiled & 1u << SOURCE_ON_RETURN;
 	if (!err)
 		err = tracer_compile(t, &meanings);
@@ -323,8 +325,7 @@ static void describe(const struct tracer *t, struct snapshot *snap)
 	snap->time_ns = clock_now_ns();
 	snap->attached_ns = t->enabled_ns;
 	snap->mappings_traced = t->run.mappings;
-	snap->sample_every = t->config->sample_every;
-	snap->sample_bytes = t->config->sample_bytes;
+	snap->sampling = t->config->sampling;
 	snap->min_size_bytes = t->config->min_size_bytes;
 	snap->max_size_bytes = t->config->max_size_bytes;
 	snap->max_allocations = t->config->max_allocations;

@@ -34,11 +34,11 @@ struct error *tracer_open_traffic(struct tracer *t)
 	}
 	if (t->handler)
 		maps.late_numbers = compiler_map(t->compiler, "late_numbers");
-	if (t->config->sample_bytes)
+	if (sampling_is_by_size(&t->config->sampling))
 		maps.estimates = compiler_map(t->compiler, "traffic_estimates");
 
-	struct error *err = traffic_tables_open(&maps, &t->source->sizes,
-						t->config->sample_bytes, &t->traffic);
+	struct error *err = traffic_tables_open(
+		&maps, &t->source->sizes, t->config->sampling.mean_bytes, &t->traffic);
 
 	if (!err)
 		t->traffic.all->tick_ns = t->ticks.tick_ns;

@@ -364,7 +364,7 @@ static void rust(struct fixture *f)
 	f->snap->losses[LOSS_STACKS_FULL] = 1;
 	f->snap->losses[LOSS_WALKS_OVER_BUDGET] = 12345;
 	f->snap->max_stacks = 65536;
-	f->snap->sample_every = 10;
+	f->snap->sampling.every = 10;
 }
 
 /* Several processes, with mappings beside the heap. */

@@ -79,7 +79,7 @@ static void flame_reverse(void)
 	fixture_init(&f);
 	fixture_fill(&f);
 	fixture_fill_mappings(&f);
-	f.snap->sample_every = 100;
+	f.snap->sampling.every = 100;
 	f.snap->losses[LOSS_BLOCKS_FULL] = 12;
 	f.snap->losses[LOSS_EVENTS_LOST] = UINT64_MAX;
 	f.symbols.data[2].name = "</title>\"<&'>\x1b\xff";
@@ -126,7 +126,7 @@ static void html_hostile(void)
 	fixture_fill_second(&f);
 	fixture_fill_mappings(&f);
 	f.snap->processes.data[1].exited = true;
-	f.snap->sample_every = 100;
+	f.snap->sampling.every = 100;
 	f.snap->min_size_bytes = 2;
 	f.snap->max_size_bytes = 4096;
 	f.snap->losses[LOSS_BLOCKS_FULL] = 12;

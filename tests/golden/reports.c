@@ -142,7 +142,7 @@ static void sampled(void)
 {
 	struct snapshot *snap = heap_snapshot(10 * SECOND);
 
-	snap->sample_every = 100;
+	snap->sampling.every = 100;
 	snap->max_size_bytes = 1 << 20;
 	check_case("sampled", NULL, snap, &usual, REPORT_DURATION);
 }
@@ -151,7 +151,7 @@ static void sampled_by_bytes(void)
 {
 	struct snapshot *snap = heap_snapshot(10 * SECOND);
 
-	snap->sample_bytes = 64 * 1024;
+	snap->sampling.mean_bytes = 64 * 1024;
 	snap->estimated = (struct snapshot_totals){
 		.allocations = 400000,
 		.allocated_bytes = 99000000,

@@ -358,7 +358,7 @@ static void json(void)
 
 	options.past = true;
 	check(&f, "all", "json", &options);
-	f.snap->sample_every = 10;
+	f.snap->sampling.every = 10;
 	check(&f, "sampled", "json", &options);
 }
 
@@ -369,7 +369,7 @@ static void sampled(void)
 	_cleanup_(fixture_deinit) struct fixture f;
 
 	fill(&f);
-	f.snap->sample_every = 10;
+	f.snap->sampling.every = 10;
 	for (size_t i = 0; i < 4; i++) {
 		struct report_options options = options_of(view_find(names[i]));
 		char name[64];

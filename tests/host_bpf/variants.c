@@ -15,7 +15,7 @@ static void set_usual(struct variant *v)
 	v->config = (struct trace_config){
 		.max_allocations = 8192,
 		.max_size_bytes = UINT64_MAX,
-		.sample_every = 1,
+		.sampling.every = 1,
 		.max_threads = 64,
 		.max_processes = 64,
 		.temporary_threshold = 3,
@@ -57,12 +57,12 @@ static void set_hashes(struct variant *v)
 
 static void set_sampled(struct variant *v)
 {
-	v->config.sample_bytes = 4096;
+	v->config.sampling.mean_bytes = 4096;
 }
 
 static void set_filtered(struct variant *v)
 {
-	v->config.sample_every = 3;
+	v->config.sampling.every = 3;
 	v->config.min_size_bytes = 32;
 	v->config.max_size_bytes = 3000;
 }

@@ -132,7 +132,7 @@ static void sampled_sums(void)
 
 	fixture_init(&f);
 	fixture_fill(&f);
-	f.snap->sample_every = 100;
+	f.snap->sampling.every = 100;
 	check_graph(&f);
 }
 

@@ -130,7 +130,7 @@ static void sampled_rows(void)
 
 	fixture_init(&f);
 	fixture_fill(&f);
-	f.snap->sample_every = 100;
+	f.snap->sampling.every = 100;
 	check_table(&f);
 }
 

@@ -179,7 +179,7 @@ static void sampled_numbers_are_scaled(void)
 
 	fixture_init(&f);
 	fixture_fill(&f);
-	f.snap->sample_every = 100;
+	f.snap->sampling.every = 100;
 	readers_write(&f, "pprof", &dir, "a.pb.gz");
 
 	json_auto_t *json = readers_json(&f);
@@ -205,7 +205,7 @@ static void traffic_is_ours(void)
 			      f.symbols.data[1].start + 5);
 		fixture_fill_mappings(&f);
 		fixture_fill_traffic(&f);
-		f.snap->sample_every = every;
+		f.snap->sampling.every = every;
 		readers_write(&f, "pprof", &dir, "a.pb.gz");
 
 		json_auto_t *json = readers_json(&f);

@@ -32,9 +32,7 @@ static json_t *side_object(const struct report *report)
 
 	fields_unsigned(&f, "time_unix_ns", snap->wall_ns);
 	fields_unsigned(&f, "elapsed_ns", report->elapsed_ns);
-	fields_unsigned(&f, "sample_every", snap->sample_every);
-	fields_set(&f, "sample_bytes",
-		   snap->sample_bytes ? json_unsigned(snap->sample_bytes) : json_null());
+	fields_sampling(&f, &snap->sampling);
 	fields_set(&f, "complete", json_boolean(!snapshot_has_losses(snap)));
 	fields_set(&f, "targets", targets_array(snap));
 	return fields_end(&f);

@@ -41,7 +41,7 @@ static void append_side(struct strbuf *text, const char *label,
 	strbuf_appendf(text, ", %s, traced %s",
 		       units_format_time(snap->wall_ns, UNITS_DATE).s,
 		       units_format_duration(report->elapsed_ns).s);
-	if (snap->sample_every > 1 || snap->sample_bytes)
+	if (sampling_is_on(&snap->sampling))
 		strbuf_append(text, ", sampled: its numbers are estimates");
 	if (snapshot_has_losses(snap))
 		strbuf_append(text, ", not everything was recorded");

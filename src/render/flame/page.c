@@ -163,12 +163,9 @@ static void append_section(struct strbuf *out, const struct report *report,
 			       class_words(section->class)->name,
 			       units_format_bytes(section->listed.estimated_bytes).s,
 			       count, class_blocks(section->class, count));
-	if (section->is_estimate && snap->sample_bytes)
+	if (section->is_estimate)
 		strbuf_appendf(out, " (estimated from one allocation in %s)",
-			       units_format_bytes(snap->sample_bytes).s);
-	else if (section->is_estimate)
-		strbuf_appendf(out, " (estimated from one allocation in %" PRIu64 ")",
-			       snap->sample_every);
+			       sampling_format_interval(&snap->sampling).s);
 	if (section->row_count < section->stack_count)
 		strbuf_appendf(out, ", of which the first %zu of %" PRIu64 " stacks",
 			       section->row_count, section->stack_count);

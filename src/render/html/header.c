@@ -99,16 +99,11 @@ static void append_conditions(struct strbuf *out, const struct report *report)
 {
 	const struct snapshot *snap = report->snapshot;
 
-	if (snap->sample_bytes)
+	if (sampling_is_on(&snap->sampling))
 		strbuf_appendf(out,
 			       "<p class=\"note\">Heap numbers are estimates from one "
 			       "allocation in %s.</p>\n",
-			       units_format_bytes(snap->sample_bytes).s);
-	else if (snap->sample_every > 1)
-		strbuf_appendf(out,
-			       "<p class=\"note\">Heap numbers are estimates from one "
-			       "allocation in %" PRIu64 ".</p>\n",
-			       snap->sample_every);
+			       sampling_format_interval(&snap->sampling).s);
 	if (snap->min_size_bytes)
 		strbuf_appendf(out,
 			       "<p class=\"note\">Blocks of less than %s were not "

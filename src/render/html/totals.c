@@ -116,7 +116,7 @@ static void append_lost(struct strbuf *out, const struct snapshot_search *search
 
 static void append_kernel(struct strbuf *out, const struct snapshot *snap)
 {
-	uint64_t times = snap->sample_every;
+	uint64_t times = sampling_factor(&snap->sampling);
 
 	vec_foreach (kind, &snap->kernel_classes) {
 		const struct snapshot_totals *t = &kind->totals;

@@ -31,6 +31,14 @@ void fields_text(struct json_fields *fields, const char *key, const char *text)
 	fields_set(fields, key, json_text(text));
 }
 
+void fields_sampling(struct json_fields *fields, const struct sampling *sampling)
+{
+	fields_unsigned(fields, "sample_every", sampling->every);
+	fields_set(fields, "sample_bytes",
+		   sampling_is_by_size(sampling) ? json_unsigned(sampling->mean_bytes)
+						 : json_null());
+}
+
 json_t *array_append(json_t *array, json_t *value)
 {
 	if (!json_array_append_new(array, value))

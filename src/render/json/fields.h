@@ -12,6 +12,8 @@
 
 #include <jansson.h>
 
+#include "snapshot/sampling.h"
+
 struct json_fields {
 	json_t *object;
 	bool failed;
@@ -27,6 +29,9 @@ void fields_set(struct json_fields *fields, const char *key, json_t *value);
 /* Set the value of json_unsigned() or json_text(). */
 void fields_unsigned(struct json_fields *fields, const char *key, uint64_t n);
 void fields_text(struct json_fields *fields, const char *key, const char *text);
+
+/* Set the members that say which allocations are traced. */
+void fields_sampling(struct json_fields *fields, const struct sampling *sampling);
 
 /* Append `value` to `array` and return the array. Takes ownership of both. NULL if either
  * is NULL. */

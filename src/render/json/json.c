@@ -310,9 +310,7 @@ static json_t *report_object(const struct report *report)
 	fields_set(&f, "targets", targets_array(snap));
 	fields_text(&f, "library", snap->library);
 	fields_set(&f, "allocators", allocators_array(snap));
-	fields_unsigned(&f, "sample_every", snap->sample_every);
-	fields_set(&f, "sample_bytes",
-		   snap->sample_bytes ? json_unsigned(snap->sample_bytes) : json_null());
+	fields_sampling(&f, &snap->sampling);
 	fields_set(&f, "filter", filter_object(report));
 	fields_set(&f, "complete", json_boolean(!snapshot_has_losses(snap)));
 	fields_set(&f, "losses", losses_object(snap));

@@ -74,7 +74,7 @@ void json_write_traffic(struct json_stream *s, const struct snapshot *snap,
 		json_stream_unsigned(s, "at_peak_bytes", at_peak->bytes);
 		json_stream_unsigned(s, "at_peak_blocks", at_peak->count);
 	}
-	if (snap->sample_bytes)
+	if (sampling_is_by_size(&snap->sampling))
 		write_estimates(s, t);
 	if (row->stack < snap->lifetimes.len)
 		write_buckets(s, "lifetimes", snap->lifetimes.data[row->stack].count,
@@ -141,7 +141,7 @@ static void write_peak(struct json_stream *s, const struct snapshot *snap)
 	json_stream_open(s, "peak", '{');
 	json_stream_unsigned(s, "bytes", snap->peak_bytes);
 	json_stream_unsigned(s, "elapsed_ns", since_attach_ns(snap, snap->peak_time_ns));
-	if (snap->sample_bytes)
+	if (sampling_is_by_size(&snap->sampling))
 		json_stream_unsigned(s, "estimated_bytes", snap->estimated_peak_bytes);
 	if (snap->has_at_peak) {
 		json_stream_unsigned(s, "stacks_bytes", at_peak_bytes(snap));

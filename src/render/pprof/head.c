@@ -110,11 +110,10 @@ static int64_t write_comment(struct pprof_builder *b)
 		strbuf_append(&text, "; ");
 		escape_text(&text, snap->event);
 	}
-	if (snap->sample_every > 1)
+	if (sampling_is_on(&snap->sampling) && !sampling_is_by_size(&snap->sampling))
 		strbuf_appendf(&text,
-			       "; heap numbers are estimates from one allocation in "
-			       "%" PRIu64,
-			       snap->sample_every);
+			       "; heap numbers are estimates from one allocation in %s",
+			       sampling_format_interval(&snap->sampling).s);
 	for (size_t i = 0; i < LOSS_COUNT; i++) {
 		if (snap->losses[i])
 			strbuf_appendf(&text, "; incomplete: %s %" PRIu64,

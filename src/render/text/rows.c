@@ -255,8 +255,9 @@ void text_append_rows(struct text_page *page, const struct report_section *secti
 	if (!report_is_of_one(report))
 		text_append_processes(&page->text, report, section);
 	text_append_heading(page, "Top %zu stacks %s%s", listed,
-			    sampling_is_of(section->class) ? rows->heading
-							   : rows->heading_mappings,
+			    block_class_is_sampled(section->class)
+				    ? rows->heading
+				    : rows->heading_mappings,
 			    section->class == BLOCK_KERNEL && report->section_count > 1
 				    ? class_words(section->class)->among
 				    : "");

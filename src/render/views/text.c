@@ -114,6 +114,23 @@ static void append_memory(struct text_page *page, const struct snapshot_process 
 			 process->exited ? " when last seen" : "");
 }
 
+static void append_sampling(struct text_page *page, const struct sampling *sampling)
+{
+	struct units_text interval = sampling_format_interval(sampling);
+
+	if (sampling_is_by_size(sampling))
+		text_append_line(
+			page, "sampled",
+			"one allocation in %s on average (--sample-bytes): bytes and "
+			"counts are estimates",
+			interval.s);
+	else if (sampling_is_on(sampling))
+		text_append_line(page, "sampled",
+				 "1 in %s allocations: bytes and counts are estimates, "
+				 "scaled by %s",
+				 interval.s, interval.s);
+}
+
 /* Does the program report its blocks itself, through USDT probes
  * (allocator/allocator_otel.h)? Then nothing else is traced. */
 static bool is_told(const struct snapshot *snap)
@@ -138,17 +155,7 @@ void text_append_tracing(struct text_page *page)
 			page, "told",
 			"by the program's otel_memory probes, for the blocks that it "
 			"samples: each counts as the bytes that it stands for");
-	if (snap->sample_every > 1)
-		text_append_line(page, "sampled",
-				 "1 in %" PRIu64 " allocations: bytes and counts are "
-				 "estimates, scaled by %" PRIu64,
-				 snap->sample_every, snap->sample_every);
-	if (snap->sample_bytes)
-		text_append_line(
-			page, "sampled",
-			"one allocation in %s on average (--sample-bytes): bytes and "
-			"counts are estimates",
-			units_format_bytes(snap->sample_bytes).s);
+	append_sampling(page, &snap->sampling);
 	if (snap->max_size_bytes != UINT64_MAX)
 		text_append_line(page, "filtered",
 				 "only heap blocks of %" PRIu64 " to %" PRIu64
@@ -191,7 +198,7 @@ static void append_live(struct text_page *page, const struct report_section *sec
 static void append_kernel(struct text_page *page, const struct report_section *section)
 {
 	const struct snapshot *snap = page->report->snapshot;
-	uint64_t times = section->is_estimate ? snap->sample_every : 1;
+	uint64_t times = section->is_estimate ? sampling_factor(&snap->sampling) : 1;
 
 	if (section->class != BLOCK_KERNEL)
 		return;

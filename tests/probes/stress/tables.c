@@ -238,7 +238,7 @@ void tables_open(struct tables *t)
 	};
 	if (t->has_traffic)
 		REQUIRE(!traffic_tables_open(&t->traffic_maps, &t->sizes,
-					     t->variant.config.sample_bytes,
+					     t->variant.config.sampling.mean_bytes,
 					     &t->traffic));
 }
 

@@ -26,7 +26,7 @@ static void has_defaults(void)
 	CHECK_INT(o.older_ns, 500 * UNITS_NS_PER_MS);
 	CHECK_INT(o.trace.min_size_bytes, 0);
 	CHECK(o.trace.max_size_bytes == UINT64_MAX);
-	CHECK_INT(o.trace.sample_every, 1);
+	CHECK_INT(o.trace.sampling.every, 1);
 	CHECK_INT(o.sort, REPORT_SORT_SIZE);
 	CHECK(!o.show_allocs && !o.trace.combined_only && !o.trace.mappings);
 	CHECK_INT(o.trace.max_allocations, 1048576);
@@ -106,7 +106,7 @@ static void reads_every_option(void)
 	CHECK_INT(o.older_ns, 2 * UNITS_NS_PER_S);
 	CHECK_INT(o.trace.min_size_bytes, 4096);
 	CHECK_INT(o.trace.max_size_bytes, 1572864);
-	CHECK_INT(o.trace.sample_every, 100);
+	CHECK_INT(o.trace.sampling.every, 100);
 
 	PARSE(&o, "--sort=count", "--show-allocs", "--mappings", "--max-allocations=4M",
 	      "--max-stacks", "256K", "--stack-depth=100", "--format", "json", "--quiet");
@@ -142,7 +142,7 @@ static void reads_every_letter(void)
 	CHECK_INT(o.top, 5);
 	CHECK_INT(o.trace.min_size_bytes, 16);
 	CHECK_INT(o.trace.max_size_bytes, 1 << 30);
-	CHECK_INT(o.trace.sample_every, 9);
+	CHECK_INT(o.trace.sampling.every, 9);
 	CHECK(o.show_allocs && o.force && o.quiet);
 	CHECK_STR(o.output, "file");
 	CHECK_STR(o.library, "lib.so");
@@ -157,7 +157,7 @@ static void knows_aliases(void)
 	struct options o;
 
 	PARSE(&o, "--sample-rate=10", "--obj", "a.so");
-	CHECK_INT(o.trace.sample_every, 10);
+	CHECK_INT(o.trace.sampling.every, 10);
 	CHECK_STR(o.library, "a.so");
 	PARSE(&o, "-O", "b.so");
 	CHECK_STR(o.library, "b.so");
@@ -197,7 +197,7 @@ static void bounds_are_inclusive(void)
 	CHECK_INT(o.pids[1], 4194304);
 	CHECK_INT(o.interval_ns, 10 * UNITS_NS_PER_MS);
 	CHECK_INT(o.duration_ns, 8760 * UNITS_NS_PER_HOUR);
-	CHECK_INT(o.trace.sample_every, UINT32_MAX);
+	CHECK_INT(o.trace.sampling.every, UINT32_MAX);
 	CHECK_INT(o.trace.min_size_bytes, 100);
 	CHECK_INT(o.trace.max_size_bytes, 100);
 	PARSE(&o, "--max-stacks=16M", "--max-allocations=1G", "-Z0", "-i8760h", "-d.01");

@@ -50,7 +50,7 @@ static inline void fixture_init(struct fixture *f)
 	f->snap->wall_ns = FIXTURE_WALL_NS;
 	f->snap->attached_ns = 100 * FIXTURE_NS;
 	f->snap->time_ns = 110 * FIXTURE_NS;
-	f->snap->sample_every = 1;
+	f->snap->sampling.every = 1;
 	f->snap->max_size_bytes = UINT64_MAX;
 }
 

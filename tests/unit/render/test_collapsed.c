@@ -60,7 +60,7 @@ static void sampled_numbers_are_scaled(void)
 
 	fixture_init(&f);
 	fixture_fill(&f);
-	f.snap->sample_every = 100;
+	f.snap->sampling.every = 100;
 
 	_cleanup_(freep) char *text = fixture_render(&f, "collapsed", NULL);
 

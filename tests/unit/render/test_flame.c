@@ -593,7 +593,7 @@ static void hostile_sizes(void)
 	uint64_t leaf = fixture_symbol(&f, "leaf", NULL);
 	uint64_t other = fixture_symbol(&f, "other", NULL);
 
-	f.snap->sample_every = UINT64_MAX;
+	f.snap->sampling.every = UINT64_MAX;
 	fixture_block(&f, BLOCK_HEAP, UINT64_MAX, 1,
 		      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaf));
 	fixture_block(&f, BLOCK_HEAP, UINT64_MAX, 1,
@@ -630,7 +630,7 @@ static void equal_reports_give_equal_graphs(void)
 	fixture_init(&f);
 	fixture_fill(&f);
 	f.snap->losses[LOSS_BLOCKS_FULL] = 12;
-	f.snap->sample_every = 100;
+	f.snap->sampling.every = 100;
 
 	_cleanup_(freep) char *a = render(&f, &(struct flame_options){0});
 	_cleanup_(freep) char *b = render(&f, &(struct flame_options){0});

@@ -285,7 +285,7 @@ static void mappings_of_memory_are_apart(void)
 	fixture_init(&f);
 	fixture_fill(&f);
 	fixture_fill_mappings(&f);
-	f.snap->sample_every = 10;
+	f.snap->sampling.every = 10;
 	f.snap->losses[LOSS_BLOCKS_FULL] = 3;
 
 	_cleanup_(unpacked_deinit) struct unpacked u = render(&f);

@@ -324,7 +324,7 @@ static void history_is_as_it_was(void)
 	fixture_block(&f, BLOCK_HEAP, 4000, 4321, 0);
 	f.snap->blocks[BLOCK_HEAP].data[4].size_bytes = 100;
 	f.snap->blocks[BLOCK_HEAP].data[6].size_bytes = 5;
-	f.snap->sample_every = 3;
+	f.snap->sampling.every = 3;
 	REQUIRE(!report_record_before(f.snap, f.history, REPORT_EXITED));
 	CHECK_INT(report_recorded_cause(f.snap), REPORT_EXITED);
 	REQUIRE(!report_build(f.snap, f.history, f.frames, &options, REPORT_EXITED,

@@ -81,7 +81,7 @@ static void sizes(void)
 	CHECK_INT(heap->live_sizes[10], 1);
 	CHECK_INT(heap->live_sizes[7], 1);
 	CHECK_INT(heap->live_sizes[3], 1);
-	f.snap->sample_every = 100;
+	f.snap->sampling.every = 100;
 	heap = &build(&f, &options)->sections[0];
 	CHECK_INT(heap->rows[0].sizes[0].count, 200);
 	CHECK_INT(heap->live_sizes[3], 100);
@@ -212,7 +212,7 @@ static void traffic(void)
 	f.snap->traffic.data[1].allocations += 8;
 	f.snap->traffic.data[1].allocated_bytes += 80;
 	f.snap->time_ns += 2 * FIXTURE_NS;
-	f.snap->sample_every = 10;
+	f.snap->sampling.every = 10;
 	options.past = true;
 	REQUIRE(!report_build(f.snap, f.history, f.frames, &options, REPORT_STOPPED,
 			      &second));
@@ -246,7 +246,7 @@ static void traffic_by_bytes(void)
 	fixture_init(&f);
 	FIXTURE_STACK(&f, STACK_END_COMPLETE, 0x10);
 	f.snap->has_traffic = true;
-	f.snap->sample_bytes = 4096;
+	f.snap->sampling.mean_bytes = 4096;
 	f.snap->peak_bytes = 150;
 	f.snap->estimated_peak_bytes = 5000;
 	REQUIRE(vec_push(&f.snap->traffic, first));

@@ -195,7 +195,7 @@ static void sampled(void)
 
 	fixture_block(&f, BLOCK_HEAP, 100, 1,
 		      FIXTURE_STACK(&f, STACK_END_COMPLETE, work));
-	f.snap->sample_every = 50;
+	f.snap->sampling.every = 50;
 	find(&f, REPORT_GROUP_FUNCTION, REPORT_SORT_SIZE, &functions);
 	check(&functions, "work", 5000, 50, 5000, 50);
 }

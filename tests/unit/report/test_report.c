@@ -446,7 +446,7 @@ static void saturates(void)
 	bench_init(&b, 1);
 	add(&b, UINT64_MAX, SECOND, 0);
 	add(&b, UINT64_MAX, SECOND, 0);
-	b.snap->sample_every = 1000;
+	b.snap->sampling.every = 1000;
 
 	const struct report_section *heap = build(&b);
 
@@ -470,7 +470,7 @@ static void estimates_by_bytes(void)
 	for (int i = 0; i < 1000; i++)
 		add(&b, 16, SECOND, 0);
 	add(&b, 65536, SECOND, 1);
-	b.snap->sample_bytes = 1000;
+	b.snap->sampling.mean_bytes = 1000;
 	b.snap->totals[BLOCK_HEAP].allocations = 1001;
 	b.snap->estimated.allocations = 63001;
 

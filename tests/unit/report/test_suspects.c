@@ -290,18 +290,18 @@ static void ranks(void)
 	/* One block in a hundred was sampled, so that each row holds 100,000 bytes. The
 	 * slope is already an estimate, and makes a twentieth of that in the first three
 	 * rows. */
-	snap->sample_every = 100;
+	snap->sampling.every = 100;
 	report = build(snap, 0);
 	REQUIRE(report->sections[BLOCK_HEAP].suspect_count == 3);
 	CHECK(report->sections[BLOCK_HEAP].suspects[0].slope_bytes_per_s == 500);
 	report_destroy(report);
-	snap->sample_every = 1000;
+	snap->sampling.every = 1000;
 	report = build(snap, 0);
 	CHECK_INT(report->sections[BLOCK_HEAP].suspect_count, 0);
 	report_destroy(report);
 
 	/* Without trends, or with too few. */
-	snap->sample_every = 1;
+	snap->sampling.every = 1;
 	snap->trends[BLOCK_HEAP].len = 1;
 	report = build(snap, 0);
 	CHECK_INT(report->sections[BLOCK_HEAP].suspect_count, 1);

@@ -77,7 +77,7 @@ static void nothing_travels(void)
 	_cleanup_(bytes_deinit) struct bytes file = filled_write(snap);
 
 	REQUIRE(!filled_read(file.data, file.len, &got));
-	CHECK_INT(got->sample_every, 1);
+	CHECK_INT(got->sampling.every, 1);
 	CHECK(got->max_size_bytes == UINT64_MAX);
 	CHECK(!got->processes.len && !got->library && !got->has_traffic);
 }
@@ -281,7 +281,7 @@ static void later_versions_add(void)
 		CHECK_FAIL("%s", err->message);
 	REQUIRE(!err);
 	CHECK_INT(got->wall_ns, 123456789);
-	CHECK_INT(got->sample_every, 1);
+	CHECK_INT(got->sampling.every, 1);
 	REQUIRE(got->allocators.len == 2);
 	CHECK_STR(got->allocators.data[0].label, "hi");
 	CHECK_STR(got->allocators.data[1].label, "there");

@@ -54,10 +54,10 @@ static void thresholds_are_those_of_poisson(void)
 /* Whatever the thresholds are, probability times weight is 1. */
 static void weights_undo_the_draws(void)
 {
-	struct snapshot snap = {.sample_every = 1, .sample_bytes = 4096};
+	struct sampling sampling = {.every = 1, .mean_bytes = 4096};
 	struct sampling_weights weights;
 
-	sampling_weights_init(&snap, &weights);
+	sampling_weights_init(&sampling, &weights);
 	for (size_t class = 0; class < SAMPLING_CLASSES; class ++) {
 		double threshold = sampling_threshold(4096, class);
 		double probability =
@@ -65,16 +65,44 @@ static void weights_undo_the_draws(void)
 
 		CHECK(RELATIVE(probability * weights.of_class[class], 1) < 1e-12);
 	}
-	snap = (struct snapshot){.sample_every = 100};
-	sampling_weights_init(&snap, &weights);
+	sampling = (struct sampling){.every = 100};
+	sampling_weights_init(&sampling, &weights);
 	CHECK(sampling_weight(&weights, 17) == 100);
-	snap = (struct snapshot){.sample_every = 1};
-	sampling_weights_init(&snap, &weights);
+	sampling = (struct sampling){.every = 1};
+	sampling_weights_init(&sampling, &weights);
 	CHECK(sampling_weight(&weights, 17) == 1);
+}
+
+/* "One allocation in 100", "one allocation in 4.0 KiB". */
+static void the_interval_has_its_unit(void)
+{
+	const struct sampling all = {.every = 1}, count = {.every = 100},
+			      size = {.every = 1, .mean_bytes = 4096},
+			      rarest = {.every = UINT64_MAX};
+
+	CHECK(!sampling_is_on(&all) && sampling_is_on(&count) && sampling_is_on(&size));
+	CHECK(!sampling_is_by_size(&count) && sampling_is_by_size(&size));
+	CHECK_INT(sampling_factor(&all), 1);
+	CHECK_INT(sampling_factor(&count), 100);
+	CHECK_INT(sampling_factor(&size), 1);
+	CHECK_STR(sampling_format_interval(&count).s, "100");
+	CHECK_STR(sampling_format_interval(&size).s, "4.0 KiB");
+	CHECK_STR(sampling_format_interval(&rarest).s, "18446744073709551615");
+}
+
+/* Threshold by 2^32 is 1/N, rounded. */
+static void one_in_n_has_one_threshold(void)
+{
+	const struct sampling two = {.every = 2}, three = {.every = 3};
+
+	CHECK_INT(sampling_factor_threshold(&two), INT64_C(1) << 31);
+	CHECK_INT(sampling_factor_threshold(&three), 1431655765);
 }
 
 int main(void)
 {
+	RUN(the_interval_has_its_unit);
+	RUN(one_in_n_has_one_threshold);
 	RUN(classes_are_narrow);
 	RUN(thresholds_are_those_of_poisson);
 	RUN(weights_undo_the_draws);

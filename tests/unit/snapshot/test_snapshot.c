@@ -10,7 +10,7 @@ static void starts_unfiltered(void)
 	struct snapshot *snap = snapshot_create();
 
 	REQUIRE(snap);
-	CHECK_INT(snap->sample_every, 1);
+	CHECK_INT(snap->sampling.every, 1);
 	CHECK_INT(snap->min_size_bytes, 0);
 	CHECK(snap->max_size_bytes == UINT64_MAX);
 	CHECK(!snap->processes.len && !snap->mappings_traced);

@@ -232,7 +232,7 @@ static void samples_are_estimates(void)
 	struct snapshot *a = snapshot_at(0, first, 1), *b = snapshot_at(1, second, 1);
 
 	REQUIRE(timeline);
-	a->sample_every = b->sample_every = 10;
+	a->sampling.every = b->sampling.every = 10;
 	b->totals[BLOCK_HEAP].allocations = 4;
 	add(timeline, a);
 	add(timeline, b);

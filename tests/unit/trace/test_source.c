@@ -18,7 +18,7 @@ static struct source_run defaults(void)
 {
 	config = (struct trace_config){
 		.max_allocations = 1 << 20,
-		.sample_every = 1,
+		.sampling.every = 1,
 		.max_size_bytes = UINT64_MAX,
 	};
 	return (struct source_run){
@@ -70,7 +70,7 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK_INT(source->sizes.thread_slots, 0);
 	source_destroy(source);
 
-	config.sample_every = 10;
+	config.sampling.every = 10;
 	config.min_size_bytes = 16;
 	config.max_size_bytes = 4096;
 	run.mappings = true;
@@ -282,7 +282,7 @@ static void each_fragment_belongs_to_some_run(void)
 		/* All that the newest kernels have, and what the oldest lack. */
 		run.cookies = run.sessions = run.may_goto = run.checks = true;
 		run.no_atomics = run.no_task_btf = run.traffic = false;
-		config.sample_bytes = 4096;
+		config.sampling.mean_bytes = 4096;
 		mark_fragments(&run, used);
 		run.cookies = run.sessions = run.may_goto = run.checks = false;
 		run.no_atomics = run.no_task_btf = run.traffic = true;
