@@ -16,7 +16,8 @@ static struct mapping_book *book_of(struct tracer *t, uint32_t slot)
 	vec_foreach (b, &t->books)
 		if (b->slot == slot)
 			return &b->book;
-	mapping_book_init(&fresh.book, (uint64_t)sysconf(_SC_PAGESIZE));
+	mapping_book_init(&fresh.book, (uint64_t)sysconf(_SC_PAGESIZE),
+			  &t->mapping_pieces);
 	if (!vec_push(&t->books, fresh))
 		return NULL;
 	return &t->books.data[t->books.len - 1].book;
@@ -26,8 +27,9 @@ static int on_event(void *arg, void *data, size_t size)
 {
 	struct tracer *t = arg;
 	const struct abi_event *event = data;
+	bool is_late = mapping_reading_is_late(&t->reading);
 	struct mapping_book *book =
-		size < sizeof(*event) ? NULL : book_of(t, event->process);
+		size < sizeof(*event) || is_late ? NULL : book_of(t, event->process);
 
 	if (!book || !mapping_book_apply(book, event))
 		t->events_lost++;
@@ -85,6 +87,7 @@ static void read_news(struct tracer *t)
 void tracer_poll(struct tracer *t)
 {
 	read_news(t);
+	mapping_reading_begin(&t->reading);
 	if (t->ring)
 		ring_consume(t->ring);
 	tracer_poll_traffic(t);

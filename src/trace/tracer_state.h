@@ -145,6 +145,8 @@ struct tracer {
 	struct ring *news;                  /* NULL: there is none */
 	bool has_news;                      /* the last read of it found some */
 	VEC(struct slot_book) books;
+	size_t mapping_pieces; /* in all books */
+	struct mapping_reading reading;
 	/* totals of removed processes; of heap blocks only `gone` */
 	struct snapshot_totals gone[BLOCK_CLASS_COUNT];
 	struct traffic_tables traffic; /* only with run.traffic */

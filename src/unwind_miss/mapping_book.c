@@ -5,21 +5,37 @@
 
 #include <linux/mman.h>
 
+#include "util/clock.h"
+
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
 #endif
 
-void mapping_book_init(struct mapping_book *book, uint64_t page_bytes)
+void mapping_book_init(struct mapping_book *book, uint64_t page_bytes, size_t *held)
 {
-	*book = (struct mapping_book){.page_bytes = page_bytes};
+	*book = (struct mapping_book){.page_bytes = page_bytes, .held = held};
+}
+
+/* Forget the pieces that a call removed. */
+static void drop_taken(struct mapping_book *book, struct mapping_call *call)
+{
+	*book->held -= call->taken.len;
+	vec_deinit(&call->taken);
 }
 
 void mapping_book_deinit(struct mapping_book *book)
 {
 	vec_foreach (call, &book->calls)
-		vec_deinit(&call->taken);
+		drop_taken(book, call);
 	vec_deinit(&book->calls);
+	if (book->held)
+		*book->held -= book->pieces.len;
 	vec_deinit(&book->pieces);
+}
+
+static bool has_room(const struct mapping_book *book)
+{
+	return *book->held < MAPPING_PIECES_MAX;
 }
 
 /* The index of the first piece that ends after `address`. */
@@ -36,6 +52,7 @@ static bool insert_at(struct mapping_book *book, size_t at, struct mapping_piece
 		(book->pieces.len - at) * sizeof(piece));
 	book->pieces.data[at] = piece;
 	book->pieces.len++;
+	++*book->held;
 	return true;
 }
 
@@ -53,40 +70,69 @@ static bool page_range(const struct mapping_book *book, uint64_t address, uint64
 	return true;
 }
 
-/* Cut [start, end) out of the book and move the parts to call->taken. */
+/* Cut [start, end) out of the book and move the parts to call->taken, which is empty. All
+ * at once: the target chooses how many there are. */
 static bool take_range(struct mapping_book *book, uint64_t start, uint64_t end,
 		       struct mapping_call *call)
 {
-	size_t at = lower_bound(book, start);
+	size_t first = lower_bound(book, start), last = first, count;
+	struct mapping_piece head, tail, *pieces = book->pieces.data;
+	bool keeps_head, keeps_tail;
 
-	/* Reserve first, so that running out of memory leaves nothing half done: a piece
-	 * can split into three. */
-	if (!vec_reserve(&book->pieces, book->pieces.len + 1))
+	while (last < book->pieces.len && pieces[last].start < end)
+		last++;
+	count = last - first;
+	if (!count)
+		return true;
+	head = pieces[first];
+	tail = pieces[last - 1];
+	keeps_head = head.start < start;
+	keeps_tail = tail.end > end;
+	/* A piece with a hole becomes two that stay. */
+	if (count == 1 && keeps_head && keeps_tail && !has_room(book))
 		return false;
-	while (at < book->pieces.len && book->pieces.data[at].start < end) {
-		struct mapping_piece *piece = &book->pieces.data[at], cut = *piece;
+	if (!vec_reserve(&book->pieces, book->pieces.len + 1) ||
+	    !vec_reserve(&call->taken, count))
+		return false;
+	pieces = book->pieces.data + first;
+	memcpy(call->taken.data, pieces, count * sizeof(*pieces));
+	call->taken.len = count;
+	memmove(pieces + keeps_head + keeps_tail, pieces + count,
+		(book->pieces.len - last) * sizeof(*pieces));
+	if (keeps_head) {
+		call->taken.data[0].start = start;
+		head.end = start;
+		*pieces++ = head;
+	}
+	if (keeps_tail) {
+		call->taken.data[count - 1].end = end;
+		tail.start = end;
+		*pieces = tail;
+	}
+	book->pieces.len = book->pieces.len - count + keeps_head + keeps_tail;
+	*book->held += keeps_head + keeps_tail;
+	return true;
+}
 
-		cut.start = cut.start < start ? start : cut.start;
-		cut.end = cut.end > end ? end : cut.end;
-		if (!vec_push(&call->taken, cut))
-			return false;
-		if (piece->start < cut.start && piece->end > cut.end) {
-			struct mapping_piece rest = *piece;
+/* Put what a call removed back: both lists are sorted. */
+static bool put_back(struct mapping_book *book, struct mapping_call *call)
+{
+	size_t left = book->pieces.len, taken = call->taken.len, to = left + taken;
 
-			rest.start = cut.end;
-			piece->end = cut.start;
-			return insert_at(book, at + 1, rest);
-		}
-		if (piece->start < cut.start) {
-			piece->end = cut.start;
-			at++;
-		} else if (piece->end > cut.end) {
-			piece->start = cut.end;
-			at++;
+	if (!vec_reserve(&book->pieces, to))
+		return false;
+	book->pieces.len = to;
+	*book->held += taken;
+	while (taken) {
+		const struct mapping_piece *own = &book->pieces.data[left ? left - 1 : 0];
+		const struct mapping_piece *other = &call->taken.data[taken - 1];
+
+		if (left && own->start > other->start) {
+			book->pieces.data[--to] = *own;
+			left--;
 		} else {
-			memmove(piece, piece + 1,
-				(book->pieces.len - at - 1) * sizeof(*piece));
-			book->pieces.len--;
+			book->pieces.data[--to] = *other;
+			taken--;
 		}
 	}
 	return true;
@@ -111,6 +157,8 @@ static bool add_mapping(struct mapping_book *book, const struct abi_event *event
 	if (!page_range(book, event->address, event->size_bytes, &piece.start,
 			&piece.end))
 		return true;
+	if (!has_room(book))
+		return false;
 
 	bool ok = take_range(book, piece.start, piece.end, &replaced) &&
 		  insert_at(book, lower_bound(book, piece.start), piece);
@@ -120,7 +168,7 @@ static bool add_mapping(struct mapping_book *book, const struct abi_event *event
 		book->totals.allocations++;
 		book->totals.allocated_bytes += piece.end - piece.start;
 	}
-	vec_deinit(&replaced.taken);
+	drop_taken(book, &replaced);
 	return ok;
 }
 
@@ -135,8 +183,26 @@ static struct mapping_call *call_of(struct mapping_book *book, uint32_t tid)
 
 static void call_end(struct mapping_book *book, struct mapping_call *call)
 {
-	vec_deinit(&call->taken);
+	drop_taken(book, call);
 	*call = book->calls.data[--book->calls.len];
+}
+
+/* The call never returned: what it removed is gone. */
+static void give_up(struct mapping_book *book, struct mapping_call *call)
+{
+	count_freed(book, call);
+	call_end(book, call);
+}
+
+static struct mapping_call *oldest_call(struct mapping_book *book)
+{
+	struct mapping_call *oldest = book->calls.data;
+
+	vec_foreach (call, &book->calls) {
+		if (call->number < oldest->number)
+			oldest = call;
+	}
+	return oldest;
 }
 
 /* A munmap() or mremap() begins: remove its old range. */
@@ -147,17 +213,17 @@ static bool begin_call(struct mapping_book *book, const struct abi_event *event)
 	struct mapping_call *call = call_of(book, ABI_TID(event->thread));
 	uint64_t start = 0, end = 0;
 
-	/* The thread's last call never returned: what it removed is gone. */
-	if (call) {
-		count_freed(book, call);
-		call_end(book, call);
-	}
+	if (call)
+		give_up(book, call);
+	else if (book->calls.len >= MAPPING_CALLS_MAX)
+		give_up(book, oldest_call(book));
 	/* mremap() with old size 0 creates a second mapping of the same pages. The kernel
 	 * rejects unaligned addresses. In both cases nothing is removed. */
 	keeps_old |= event->address & (book->page_bytes - 1) ||
 		     !page_range(book, event->address, event->size_bytes, &start, &end);
 	if (!vec_push(&book->calls,
-		      (struct mapping_call){.tid = ABI_TID(event->thread),
+		      (struct mapping_call){.number = book->calls_begun++,
+					    .tid = ABI_TID(event->thread),
 					    .is_remap = event->kind == ABI_EVENT_REMAP,
 					    .keeps_old = keeps_old}))
 		return false;
@@ -174,13 +240,8 @@ static bool end_call(struct mapping_book *book, const struct abi_event *event)
 		/* A failed munmap() is not a failed allocation. */
 		if (!call || call->is_remap)
 			book->totals.failures++;
-		/* Put the pieces back. No other mapping can be in the range: the kernel
-		 * did not unmap it. */
-		for (size_t i = 0; call && i < call->taken.len; i++) {
-			struct mapping_piece piece = call->taken.data[i];
-
-			ok &= insert_at(book, lower_bound(book, piece.start), piece);
-		}
+		/* No other mapping can be in the range: the kernel did not unmap it. */
+		ok = !call || put_back(book, call);
 	} else {
 		if (call && call->taken.len)
 			count_freed(book, call);
@@ -206,4 +267,17 @@ bool mapping_book_apply(struct mapping_book *book, const struct abi_event *event
 		return end_call(book, event);
 	}
 	return true;
+}
+
+void mapping_reading_begin(struct mapping_reading *reading)
+{
+	*reading = (struct mapping_reading){.since_ns = clock_thread_cpu_ns()};
+}
+
+bool mapping_reading_is_late(struct mapping_reading *reading)
+{
+	if (reading->events++ % 64 == 0)
+		reading->is_late =
+			clock_thread_cpu_ns() - reading->since_ns > MAPPING_READING_NS;
+	return reading->is_late;
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check.h"
 
+#include <time.h>
+
 #include "unwind_miss/mapping_book.h"
+#include "util/clock.h"
 
 #define PAGE 4096u
 #define K    1024u
 
 static struct mapping_book book;
+static size_t held;
 
 static void event(uint32_t kind, uint32_t tid, uint64_t address, uint64_t size,
 		  uint64_t extra)
@@ -50,7 +54,13 @@ static void map(uint64_t page, uint64_t pages)
 
 static void begin(void)
 {
-	mapping_book_init(&book, PAGE);
+	mapping_book_init(&book, PAGE, &held);
+}
+
+static void end(void)
+{
+	mapping_book_deinit(&book);
+	CHECK_INT(held, 0);
 }
 
 static void whole_unmap(void)
@@ -64,7 +74,7 @@ static void whole_unmap(void)
 	CHECK_INT(book.totals.allocated_bytes, 10 * PAGE);
 	CHECK_INT(book.totals.frees, 1);
 	CHECK_INT(book.totals.freed_bytes, 10 * PAGE);
-	mapping_book_deinit(&book);
+	end();
 }
 
 static void partial_unmaps_cut(void)
@@ -83,7 +93,7 @@ static void partial_unmaps_cut(void)
 	unmap(103, 4);
 	CHECK_STR(pieces(), "101+2 107+2");
 	CHECK_INT(book.totals.freed_bytes, 6 * PAGE);
-	mapping_book_deinit(&book);
+	end();
 }
 
 static void lengths_are_rounded_to_pages(void)
@@ -94,7 +104,7 @@ static void lengths_are_rounded_to_pages(void)
 	event(ABI_EVENT_UNMAP, 1, 100 * PAGE, 1, 0);
 	event(ABI_EVENT_DONE, 1, 0, 0, 0);
 	CHECK_STR(pieces(), "101+1");
-	mapping_book_deinit(&book);
+	end();
 }
 
 static void failed_unmap_puts_back(void)
@@ -111,7 +121,7 @@ static void failed_unmap_puts_back(void)
 	event(ABI_EVENT_UNMAP, 1, 100 * PAGE + 1, PAGE, 0);
 	CHECK_STR(pieces(), "100+2 102+2 104+6");
 	event(ABI_EVENT_FAILED, 1, 0, 0, 0);
-	mapping_book_deinit(&book);
+	end();
 }
 
 static void unknown_unmap_is_counted(void)
@@ -120,7 +130,7 @@ static void unknown_unmap_is_counted(void)
 	unmap(100, 1);
 	CHECK_INT(book.totals.frees, 0);
 	CHECK_INT(book.totals.frees_unknown, 1);
-	mapping_book_deinit(&book);
+	end();
 }
 
 static void failed_map_is_counted(void)
@@ -129,7 +139,7 @@ static void failed_map_is_counted(void)
 	event(ABI_EVENT_FAILED, 1, 0, 0, 0);
 	CHECK_INT(book.totals.failures, 1);
 	CHECK_STR(pieces(), "");
-	mapping_book_deinit(&book);
+	end();
 }
 
 static void map_fixed_replaces(void)
@@ -139,7 +149,7 @@ static void map_fixed_replaces(void)
 	map(103, 2);
 	CHECK_STR(pieces(), "100+3 103+2 105+5");
 	CHECK_INT(book.totals.freed_bytes, 2 * PAGE);
-	mapping_book_deinit(&book);
+	end();
 }
 
 static void threads_interleave(void)
@@ -154,7 +164,7 @@ static void threads_interleave(void)
 	event(ABI_EVENT_FAILED, 2, 0, 0, 0);
 	event(ABI_EVENT_DONE, 1, 0, 0, 0);
 	CHECK_STR(pieces(), "100+4 200+10");
-	mapping_book_deinit(&book);
+	end();
 }
 
 static void remap(void)
@@ -182,7 +192,7 @@ static void remap(void)
 	 * attach. */
 	CHECK_INT(book.totals.failures, 1);
 	CHECK_INT(book.totals.frees_unknown, 0);
-	mapping_book_deinit(&book);
+	end();
 }
 
 static void hostile_ranges(void)
@@ -195,7 +205,107 @@ static void hostile_ranges(void)
 	event(ABI_EVENT_DONE, 1, 0, 0, 0);
 	event(999, 1, 0, PAGE, 0);
 	CHECK_STR(pieces(), "100+10");
-	mapping_book_deinit(&book);
+	end();
+}
+
+/* Threads that exit inside munmap(): their ranges are gone. */
+static void calls_without_end_are_bounded(void)
+{
+	const uint32_t threads = 3 * MAPPING_CALLS_MAX;
+
+	begin();
+	for (uint32_t i = 0; i < threads; i++) {
+		map(10 * i, 4);
+		event(ABI_EVENT_UNMAP, 1 + i, 10 * i * PAGE, 4 * PAGE, 0);
+	}
+	CHECK_INT(book.calls.len, MAPPING_CALLS_MAX);
+	CHECK_INT(book.totals.frees, threads - MAPPING_CALLS_MAX);
+	CHECK_INT(held, MAPPING_CALLS_MAX);
+	/* The oldest calls were given up. */
+	event(ABI_EVENT_FAILED, threads - MAPPING_CALLS_MAX + 1, 0, 0, 0);
+	CHECK_INT(book.pieces.len, 1);
+	end();
+}
+
+static bool map_page(uint64_t page)
+{
+	const struct abi_event e = {.kind = ABI_EVENT_MAP,
+				    .thread = 1,
+				    .address = page * PAGE,
+				    .size_bytes = PAGE};
+
+	return mapping_book_apply(&book, &e);
+}
+
+/* A target that unmaps behind memtrace's back makes the book grow. */
+static void pieces_are_bounded(void)
+{
+	uint64_t page = 2;
+
+	begin();
+	while (map_page(page) && page < UINT32_MAX)
+		page += 2;
+	CHECK_INT(held, MAPPING_PIECES_MAX);
+	/* A munmap() of all of them that fails, many times. */
+	for (int i = 0; i < 50; i++) {
+		event(ABI_EVENT_UNMAP, 1, 0, page * PAGE, 0);
+		CHECK_INT(book.pieces.len, 0);
+		event(ABI_EVENT_FAILED, 1, 0, 0, 0);
+	}
+	CHECK_INT(book.pieces.len, MAPPING_PIECES_MAX);
+	CHECK(!map_page(page));
+	/* There is room again. */
+	unmap(2, 3);
+	CHECK_INT(held, MAPPING_PIECES_MAX - 2);
+	CHECK(map_page(page) && map_page(page + 2) && !map_page(page + 4));
+	end();
+}
+
+/* A piece that gets a hole becomes two. */
+static void holes_are_bounded(void)
+{
+	begin();
+	map(0, 100);
+	held += MAPPING_PIECES_MAX - 1;
+	const struct abi_event hole = {.kind = ABI_EVENT_UNMAP,
+				       .thread = 1,
+				       .address = 50 * PAGE,
+				       .size_bytes = PAGE};
+
+	CHECK(!mapping_book_apply(&book, &hole));
+	CHECK_STR(pieces(), "0+100");
+	event(ABI_EVENT_DONE, 1, 0, 0, 0);
+	unmap(0, 50);
+	CHECK_STR(pieces(), "50+50");
+	held -= MAPPING_PIECES_MAX - 1;
+	end();
+}
+
+static bool is_late_soon(struct mapping_reading *reading)
+{
+	bool is_late = false;
+
+	for (int i = 0; i < 64; i++)
+		is_late = mapping_reading_is_late(reading);
+	return is_late;
+}
+
+/* Processor time counts, and not the time in which others ran. */
+static void a_reading_ends(void)
+{
+	const struct timespec pause = {1, 200000000};
+	struct mapping_reading reading;
+	uint64_t until_ns;
+
+	mapping_reading_begin(&reading);
+	nanosleep(&pause, NULL);
+	CHECK(!is_late_soon(&reading));
+	until_ns = clock_thread_cpu_ns() + MAPPING_READING_NS;
+	while (clock_thread_cpu_ns() <= until_ns)
+		;
+	CHECK(is_late_soon(&reading));
+	mapping_reading_begin(&reading);
+	CHECK(!is_late_soon(&reading));
 }
 
 /* Random calls: book and bitmap of pages must agree. */
@@ -236,7 +346,7 @@ static void random_sequence_agrees_with_a_bitmap(void)
 			in_book[a / PAGE] = true;
 	}
 	CHECK(!memcmp(mapped, in_book, sizeof(mapped)));
-	mapping_book_deinit(&book);
+	end();
 }
 
 int main(void)
@@ -251,6 +361,10 @@ int main(void)
 	RUN(threads_interleave);
 	RUN(remap);
 	RUN(hostile_ranges);
+	RUN(calls_without_end_are_bounded);
+	RUN(pieces_are_bounded);
+	RUN(holes_are_bounded);
+	RUN(a_reading_ends);
 	RUN(random_sequence_agrees_with_a_bitmap);
 	return check_done();
 }
