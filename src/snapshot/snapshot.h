@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of the targets at one moment: everything that a report is made from. It is
- * filled by bpf/drain and cli/session, or from a file, and read by report/. All strings
+ * filled by drain/, trace/ and session/, or from a file, and read by report/. All strings
  * belong to the snapshot and are freed with it. Byte counts, nanoseconds and counters
  * are 64-bit. Times named `_ns` are CLOCK_MONOTONIC unless stated otherwise.
  */
