@@ -16,11 +16,12 @@
 #endif
 
 /* The program without its own allocator. */
-#define PLAIN        ALLOCATORS_DIR "/allocators"
+#define PLAIN          ALLOCATORS_DIR "/allocators"
 
-#define ROUNDS       (live_is_long() ? 25 : 5)
-#define FEW_ROUNDS   (live_is_long() ? 5 : 2) /* with another way of unwinding */
-#define BUILD_ROUNDS 1                        /* for each of many builds */
+#define ROUNDS         (live_is_long() ? 25 : 5)
+#define FEW_ROUNDS     (live_is_long() ? 5 : 2)  /* with another way of unwinding */
+#define RELEASE_ROUNDS (live_is_long() ? 25 : 1) /* for each of other releases */
+#define BUILD_ROUNDS   1                         /* for each of many builds */
 /* Calls of each function in a round; half of the blocks are kept. */
 #define CALLS 4000
 /* Time limit, s. A trap in a virtual machine may take ten times as long: there only a
@@ -323,7 +324,7 @@ static void glibc_of(const char *release, int hooks)
 	if (target) {
 		printf("     glibc of %s\n", release);
 		CHECK_INT(print_places(live_pid(target), BY_RULES), 0);
-		count_calls(target, ROUNDS, BY_RULES, false, hooks);
+		count_calls(target, RELEASE_ROUNDS, BY_RULES, false, hooks);
 	} else if (libraries) {
 		CHECK_SKIP_PART("no program runs with the glibc of %s", release);
 	}
@@ -347,7 +348,7 @@ static void musl_of(const char *release)
 		target = start_if_it_runs(argv);
 	if (target) {
 		printf("     musl of %s\n", release);
-		count(target, ROUNDS, BY_FP, false, true);
+		count(target, RELEASE_ROUNDS, BY_FP, false, true);
 	} else if (libraries) {
 		CHECK_LEAVE_OUT_PART("no program runs with a musl of %s", release);
 	}
@@ -403,7 +404,7 @@ static void allocator_of(const char *release, const char *libraries, const char 
 			target = target_start_with(preload, PLAIN);
 		printf("     %s of %s\n", name, release);
 		CHECK(has_mapped(live_pid(target), preload));
-		count(target, ROUNDS, BY_FP, is_old, !is_old);
+		count(target, RELEASE_ROUNDS, BY_FP, is_old, !is_old);
 		live_destroy(target);
 	}
 	free(preload);

@@ -19,7 +19,7 @@ static int copies(void)
 {
 	const char *text = getenv("MEMTRACE_TEST_TURNOVER");
 
-	return text ? atoi(text) : 1500;
+	return text ? atoi(text) : live_is_long() ? 1500 : 500;
 }
 
 /* Is it an expected loss? Addresses of copies are reused, and a copy may be unloaded
