@@ -29,7 +29,7 @@
 
 /* How often the main thread is looked at before and after the first signal, and for how
  * long it may be stuck. */
-#define IDLE_LOOK_MS 1000
+#define IDLE_LOOK_MS 2000
 #define LOOK_MS      500
 #define STUCK_NS     UINT64_C(5000000000)
 

@@ -26,8 +26,8 @@ struct stuck {
 };
 
 /* Look at the main thread. Returns how long it has been stuck in one read, ns, as far as
- * earlier calls have seen it; 0: it is not. Call it about twice a second: of a longer
- * pause, in which memtrace may have been stopped, one second counts. */
+ * earlier calls have seen it; 0: it is not. Call it at least every two seconds: of a
+ * longer pause, in which memtrace may have been stopped, two seconds count. */
 uint64_t stuck_look(struct stuck *stuck);
 
 /* The same for the other threads but the calling one: for the one that has been stuck in

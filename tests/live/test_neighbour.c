@@ -145,7 +145,10 @@ static void sleeps_while_the_target_sleeps(void)
 	per_s = (double)(threads_sum(live_pid(memtrace)).wakeups - before) / IDLE_S;
 	printf("%.1f wakeups a second\n", per_s);
 	CHECK(before > 0);
-	CHECK(per_s <= 3);
+	/* Two or three on a machine that sleeps. If others execute programs, their events
+	 * come up to twice a second, and memtrace waits a moment for more each time. A
+	 * thread that polls wakes up 50 times. */
+	CHECK(per_s <= 12);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(oracle);
 }
