@@ -27,7 +27,8 @@ struct stuck {
 
 /* Look at the main thread. Returns how long it has been stuck in one read, ns, as far as
  * earlier calls have seen it; 0: it is not. Call it at least every two seconds: of a
- * longer pause, in which memtrace may have been stopped, two seconds count. */
+ * longer time between two calls only two seconds count, since memtrace itself may have
+ * been stopped. */
 uint64_t stuck_look(struct stuck *stuck);
 
 /* The same for the other threads but the calling one: for the one that has been stuck in

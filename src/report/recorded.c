@@ -339,8 +339,8 @@ static void finish_frame(const struct snapshot_name *name, struct frame *frame)
 
 	if (!has_symbol && sources->list.len)
 		frame->symbol = sources->list.data[sources->list.len - 1].function;
-	/* The function's start is not recorded: the offset is that of the last byte of
-	 * the call from 0. */
+	/* Recorded sources have no offset in the function. It counts as 0 at the last
+	 * byte of the call, and the return address is one byte after that. */
 	if (!has_symbol && frame->symbol)
 		frame->offset = 1;
 	else if (frame->symbol || frame->module)

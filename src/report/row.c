@@ -20,8 +20,8 @@ static struct report_flow traced(const struct snapshot_traffic *t)
 				    t->freed_bytes, t->temporary};
 }
 
-/* The factor of traced sums of the section; 1: they are no estimates, or each block has a
- * weight of its own. */
+/* What the section's sums over traced blocks are multiplied by. 1 if all blocks are
+ * traced, or if each has a weight of its own. */
 static double factor(const struct builder *b, const struct report_section *section)
 {
 	return section->is_estimate ? (double)sampling_factor(&b->snap->sampling) : 1;

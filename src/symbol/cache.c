@@ -20,8 +20,10 @@ struct frame_cache {
 	struct hashmap by_address; /* to an index into entries */
 	VEC(struct entry *) entries;
 	unsigned generation;
-	const struct frame *known; /* symbolizer_ops.known_frames() */
-	size_t known_count;
+	struct {
+		const struct frame *data;
+		size_t len;
+	} known; /* symbolizer_ops.known_frames() */
 };
 
 struct frame_cache *frame_cache_create(struct symbolizer *symbolizer)
@@ -37,8 +39,8 @@ struct frame_cache *frame_cache_create(struct symbolizer *symbolizer)
 	hashmap_init(&cache->by_address, seed);
 	cache->lookup.symbolizer = symbolizer;
 	if (symbolizer->ops->known_frames)
-		cache->known =
-			symbolizer->ops->known_frames(symbolizer, &cache->known_count);
+		cache->known.data =
+			symbolizer->ops->known_frames(symbolizer, &cache->known.len);
 	return cache;
 }
 
@@ -115,19 +117,10 @@ static struct error *entry_add(struct frame_cache *cache, uint64_t address,
 
 static const struct frame *find_known(const struct frame_cache *cache, uint64_t address)
 {
-	size_t low = 0, high = cache->known_count;
+	size_t count = vec_count_up_to(&cache->known, address, address);
+	const struct frame *last = count ? &cache->known.data[count - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cache->known[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < cache->known_count && cache->known[low].address == address
-		       ? &cache->known[low]
-		       : NULL;
+	return last && last->address == address ? last : NULL;
 }
 
 struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,

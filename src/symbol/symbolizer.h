@@ -44,10 +44,9 @@ struct symbolizer_ops {
 	/* The target's mappings may have changed (dlopen, exec): read them again. True
 	 * if they did, so that earlier answers may be out of date. May be NULL. */
 	bool (*mappings_changed)(struct symbolizer *self);
-	/* Frames (symbol/cache.h) that are known from the start, in ascending order of
-	 * their return addresses, none of which is 0. They live as long as the
-	 * symbolizer and are what the other functions would answer, but nothing is
-	 * copied for them. May be NULL. */
+	/* Frames that the symbolizer has made in advance, as the cache (symbol/cache.h)
+	 * would make them from the functions above. They have ascending return addresses,
+	 * never 0, and live as long as the symbolizer. May be NULL. */
 	const struct frame *(*known_frames)(struct symbolizer *self, size_t *ret_count);
 	void (*destroy)(struct symbolizer *self);
 };

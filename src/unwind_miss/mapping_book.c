@@ -28,8 +28,7 @@ void mapping_book_deinit(struct mapping_book *book)
 	vec_foreach (call, &book->calls)
 		drop_taken(book, call);
 	vec_deinit(&book->calls);
-	if (book->held)
-		*book->held -= book->pieces.len;
+	*book->held -= book->pieces.len;
 	vec_deinit(&book->pieces);
 }
 
@@ -183,8 +182,11 @@ static struct mapping_call *call_of(struct mapping_book *book, uint32_t tid)
 
 static void call_end(struct mapping_book *book, struct mapping_call *call)
 {
+	struct mapping_call *end = book->calls.data + book->calls.len;
+
 	drop_taken(book, call);
-	*call = book->calls.data[--book->calls.len];
+	memmove(call, call + 1, (size_t)(end - call - 1) * sizeof(*call));
+	book->calls.len--;
 }
 
 /* The call never returned: what it removed is gone. */
@@ -192,17 +194,6 @@ static void give_up(struct mapping_book *book, struct mapping_call *call)
 {
 	count_freed(book, call);
 	call_end(book, call);
-}
-
-static struct mapping_call *oldest_call(struct mapping_book *book)
-{
-	struct mapping_call *oldest = book->calls.data;
-
-	vec_foreach (call, &book->calls) {
-		if (call->number < oldest->number)
-			oldest = call;
-	}
-	return oldest;
 }
 
 /* A munmap() or mremap() begins: remove its old range. */
@@ -216,14 +207,13 @@ static bool begin_call(struct mapping_book *book, const struct abi_event *event)
 	if (call)
 		give_up(book, call);
 	else if (book->calls.len >= MAPPING_CALLS_MAX)
-		give_up(book, oldest_call(book));
+		give_up(book, book->calls.data);
 	/* mremap() with old size 0 creates a second mapping of the same pages. The kernel
 	 * rejects unaligned addresses. In both cases nothing is removed. */
 	keeps_old |= event->address & (book->page_bytes - 1) ||
 		     !page_range(book, event->address, event->size_bytes, &start, &end);
 	if (!vec_push(&book->calls,
-		      (struct mapping_call){.number = book->calls_begun++,
-					    .tid = ABI_TID(event->thread),
+		      (struct mapping_call){.tid = ABI_TID(event->thread),
 					    .is_remap = event->kind == ABI_EVENT_REMAP,
 					    .keeps_old = keeps_old}))
 		return false;

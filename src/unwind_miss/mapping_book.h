@@ -28,7 +28,6 @@ struct mapping_piece {
 /* A running munmap() or mremap() with the ranges that it removed; they come back if it
  * fails. */
 struct mapping_call {
-	uint64_t number; /* in the order in which they began */
 	uint32_t tid;
 	bool is_remap;  /* mremap, not munmap */
 	bool keeps_old; /* it removes nothing: MREMAP_DONTUNMAP and the like */
@@ -38,8 +37,9 @@ struct mapping_call {
 struct mapping_book {
 	uint64_t page_bytes;
 	VEC(struct mapping_piece) pieces; /* sorted, disjoint */
-	VEC(struct mapping_call) calls;   /* one for each thread inside such a call */
-	uint64_t calls_begun;
+	VEC(struct mapping_call)
+	calls; /* one for each thread inside such a call; the
+		* oldest first */
 	struct snapshot_totals totals;
 	size_t *held; /* pieces in all books, including those that calls removed */
 };

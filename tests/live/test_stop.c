@@ -723,7 +723,8 @@ static void a_second_signal_does_not_wait_for_a_parser(void)
 
 #define MOMENTS (live_is_long() ? 12 : 6)
 
-/* A way to start, and the time in which it is interrupted at MOMENTS moments. */
+/* A way to start memtrace, which is interrupted at one of MOMENTS moments in this time.
+ */
 static const struct start {
 	const char *options;
 	double duration_s;

@@ -192,7 +192,7 @@ static void compare_ways(const struct snapshot *snap, bool with_lines, bool is_k
 	REQUIRE(!report_recorded_symbolizer(snap, 0, with_lines, &known) && known);
 	REQUIRE(!report_recorded_symbolizer(snap, 0, with_lines, &copying) && copying);
 	(void)known->ops->known_frames(known, &count);
-	/* All but that of the address 0. */
+	/* The name with the address 0 is not among them. */
 	CHECK_INT(count, is_known ? snap->names.len - 1 : 0);
 	copying_ops = *copying->ops;
 	copying_ops.known_frames = NULL;

@@ -290,7 +290,7 @@ static bool is_late_soon(struct mapping_reading *reading)
 	return is_late;
 }
 
-/* Processor time counts, and not the time in which others ran. */
+/* The thread may have to wait for a processor: only the time that it runs counts. */
 static void a_reading_ends(void)
 {
 	const struct timespec pause = {1, 200000000};
