@@ -6,6 +6,8 @@ zmodload zsh/zpty || exit
 TERM=dumb zpty shell zsh -f -i
 zpty -w shell "PROMPT=; stty cols 150 rows 200; LISTMAX=1000; fpath=($1 \$fpath)"
 zpty -w shell 'autoload -Uz compinit; compinit -u -D'
+# Otherwise the list would not be shown while all pids of the machine begin with the same digit.
+zpty -w shell 'unsetopt list_ambiguous'
 zpty -w shell "finish() { BUFFER=; print -n DO''NE }; zle -N finish; bindkey '^X' finish"
 zpty -w shell "zle-line-init() print -n RE''ADY; zle -N zle-line-init"
 zpty -r shell shown '*READY*' || exit
