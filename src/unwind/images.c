@@ -4,32 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/range_tree.h"
 #include "unwind/same_text.h"
 #include "util/budget.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/vec.h"
 
 /* Only a program that does little but map code has more ranges. */
 #define RANGES_MAX 32768
 
 /* How many later mappings of the same code are checked when a mapping is read again. */
 #define LATER_MAX 16
-/* How many overlapping ranges are checked to list one range. */
-#define LOOKS_MAX 64
+/*
+ * How many ranges one operation looks at, or the listing or removal of one range. Then it
+ * assumes the worse: the code is unknown, or was replaced. Usually a search among 30,000
+ * ranges looks at fewer than 200.
+ */
+#define LOOKS_MAX      4096
+#define LIST_LOOKS_MAX 512
 
-#define FOR_EVER  UINT64_MAX /* a time that never comes */
-
-struct range {
-	uint64_t start, end;         /* end exclusive */
-	uint64_t since_ns, until_ns; /* until exclusive */
-	uint64_t tag;
-	uint64_t reach;      /* the largest end of the ranges up to this one */
-	struct image *image; /* held; NULL: none, or it could not be read */
-	struct walk_code code;
-	bool is_of_file;  /* the mapping is of a file, perhaps an unreadable one */
-	bool is_doubtful; /* the code is not known */
-};
+#define FOR_EVER       UINT64_MAX /* a time that never comes */
 
 /* Anonymous memory that was found to contain a file's text. The comparison is
  * expensive, so its result is trusted until `until_ns`. */
@@ -48,7 +42,7 @@ struct adopted {
 
 struct images {
 	struct image_store *store;
-	VEC(struct range) ranges; /* by start */
+	struct range_tree ranges;
 	uint64_t version;
 	struct adopted adopted[ADOPTED_MAX];
 	unsigned next_adopted;
@@ -66,31 +60,39 @@ struct error *images_create(struct image_store *store, struct images **ret)
 	return NULL;
 }
 
+static bool release(struct range *range, void *arg)
+{
+	(void)arg;
+	image_release(range->image);
+	return false;
+}
+
 void images_destroy(struct images *images)
 {
 	if (!images)
 		return;
-	vec_foreach (range, &images->ranges)
-		image_release(range->image);
-	vec_deinit(&images->ranges);
+	range_tree_filter(&images->ranges, release, NULL);
 	free(images);
 }
 
-static bool in_force(const struct range *range, uint64_t at_ns)
+struct copying {
+	struct images *to;
+	uint64_t at_ns;
+	bool has_failed;
+};
+
+static void copy_range(const struct range *range, void *arg)
 {
-	return range->since_ns <= at_ns && at_ns < range->until_ns;
-}
+	struct copying *copying = arg;
+	struct range copy = *range;
 
-static void set_reaches(struct images *images, size_t from)
-{
-	uint64_t reach = from ? images->ranges.data[from - 1].reach : 0;
-
-	for (size_t i = from; i < images->ranges.len; i++) {
-		struct range *range = &images->ranges.data[i];
-
-		reach = range->end > reach ? range->end : reach;
-		range->reach = reach;
-	}
+	copy.until_ns = FOR_EVER;
+	if (copying->has_failed || range->since_ns > copying->at_ns ||
+	    copying->at_ns >= range->until_ns)
+		return;
+	copying->has_failed = !range_tree_insert(&copying->to->ranges, copy);
+	if (!copying->has_failed)
+		(void)image_ref(range->image);
 }
 
 struct error *images_copy(const struct images *images, uint64_t at_ns,
@@ -98,45 +100,55 @@ struct error *images_copy(const struct images *images, uint64_t at_ns,
 {
 	_cleanup_(images_destroyp) struct images *copy = NULL;
 	struct error *err = images_create(images->store, &copy);
+	struct copying copying = {copy, at_ns, false};
 
-	if (!err && !vec_reserve(&copy->ranges, images->ranges.len))
-		err = error_no_memory();
 	if (err)
 		return err;
-	vec_foreach (range, &images->ranges) {
-		if (!in_force(range, at_ns))
-			continue;
-		copy->ranges.data[copy->ranges.len] = *range;
-		copy->ranges.data[copy->ranges.len].until_ns = FOR_EVER;
-		copy->ranges.data[copy->ranges.len++].image = image_ref(range->image);
-	}
-	set_reaches(copy, 0);
+	range_tree_visit(&images->ranges, copy_range, &copying);
+	if (copying.has_failed)
+		return error_no_memory();
 	*ret = take(copy);
 	return NULL;
 }
 
 /* --- finding ---------------------------------------------------------------------- */
 
-/* The number of ranges that begin at or before `address`. */
-static size_t count_up_to(const struct images *images, uint64_t address)
+/* The ranges that overlap [start, end) and are in force at a time. */
+static struct range_query overlapping(uint64_t start, uint64_t end, uint64_t at_ns)
 {
-	return vec_count_up_to(&images->ranges, start, address);
+	return (struct range_query){.start_max = end - 1,
+				    .end_above = start,
+				    .upto_ns = at_ns,
+				    .until_above_ns = at_ns};
+}
+
+/* The ranges that contain all of `range` and began after it. */
+static struct range_query containing(const struct range *range)
+{
+	return (struct range_query){.start_max = range->start,
+				    .end_above = range->end - 1,
+				    .from_ns = range->since_ns + 1,
+				    .upto_ns = FOR_EVER};
+}
+
+static const struct range *find_within(const struct images *images, uint64_t pc,
+				       uint64_t at_ns, unsigned *left)
+{
+	struct range_query query = overlapping(pc, pc + 1, at_ns);
+	const struct range *range = NULL, *found = NULL;
+
+	while ((range = range_tree_before(&images->ranges, range, &query, left))) {
+		found = range;
+		query.from_ns = range->since_ns + 1;
+	}
+	return *left ? found : NULL;
 }
 
 static const struct range *find(const struct images *images, uint64_t pc, uint64_t at_ns)
 {
-	const struct range *found = NULL;
+	unsigned left = LOOKS_MAX;
 
-	for (size_t i = count_up_to(images, pc); i-- > 0;) {
-		const struct range *range = &images->ranges.data[i];
-
-		if (range->reach <= pc)
-			break;
-		if (range->end > pc && in_force(range, at_ns) &&
-		    (!found || range->since_ns > found->since_ns))
-			found = range;
-	}
-	return found;
+	return find_within(images, pc, at_ns, &left);
 }
 
 bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
@@ -153,37 +165,39 @@ bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
 /* Of two ranges in force: does `a` have precedence? */
 static bool is_later(const struct range *a, const struct range *b)
 {
-	return a->since_ns > b->since_ns || (a->since_ns == b->since_ns && a > b);
+	return a->since_ns > b->since_ns ||
+	       (a->since_ns == b->since_ns && range_is_before(b, a));
 }
 
 /* Does a later range overlap the range? Also true if there are too many ranges to
  * check. */
 static bool is_cut(const struct images *images, const struct range *range, uint64_t at_ns)
 {
-	unsigned looks = 0;
+	struct range_query query = overlapping(range->start, range->end, at_ns);
+	const struct range *other = NULL;
+	unsigned left = LIST_LOOKS_MAX;
 
-	for (size_t i = count_up_to(images, range->end - 1); i-- > 0;) {
-		const struct range *other = &images->ranges.data[i];
-
-		if (other->reach <= range->start)
-			break;
-		if (++looks > LOOKS_MAX ||
-		    (other != range && other->end > range->start &&
-		     in_force(other, at_ns) && is_later(other, range)))
+	query.from_ns = range->since_ns;
+	while ((other = range_tree_before(&images->ranges, other, &query, &left)))
+		if (is_later(other, range))
 			return true;
-	}
-	return false;
+	return !left;
 }
 
 size_t images_list(const struct images *images, uint64_t at_ns, struct images_range ret[],
 		   size_t max)
 {
+	struct range_query query = overlapping(0, FOR_EVER, at_ns);
+	const struct range *range = NULL;
 	size_t count = 0;
 
-	for (size_t i = images->ranges.len; i-- > 0 && count < max;) {
-		const struct range *range = &images->ranges.data[i];
+	while (count < max) {
+		unsigned left = LOOKS_MAX;
 
-		if (range->code.cfi && !range->is_doubtful && in_force(range, at_ns) &&
+		range = range_tree_before(&images->ranges, range, &query, &left);
+		if (!range)
+			break;
+		if (range->code.cfi && !range->is_doubtful &&
 		    !is_cut(images, range, at_ns))
 			ret[count++] = (struct images_range){range->start, range->end,
 							     range->code};
@@ -229,43 +243,38 @@ static bool same_code(const struct range *a, const struct range *b)
 /* Is the range, at that time, within a known range of the same code that no later range
  * of other code overlaps? */
 static bool is_known_at(const struct images *images, const struct range *range,
-			uint64_t at_ns)
+			uint64_t at_ns, unsigned *left)
 {
-	const struct range *at = find(images, range->start, at_ns);
+	const struct range *at = find_within(images, range->start, at_ns, left);
+	struct range_query query = overlapping(range->start, range->end, at_ns);
+	const struct range *other = NULL;
 
 	if (!at || at->is_doubtful || at->end < range->end || !same_code(at, range))
 		return false;
-	for (size_t i = count_up_to(images, range->end - 1); i-- > 0;) {
-		const struct range *other = &images->ranges.data[i];
-
-		if (other->reach <= range->start)
-			break;
-		if (other->end > range->start && in_force(other, at_ns) &&
-		    other->since_ns > at->since_ns && !same_code(other, at))
+	query.from_ns = at->since_ns + 1;
+	while ((other = range_tree_before(&images->ranges, other, &query, left)))
+		if (!same_code(other, at))
 			return false;
-	}
-	return true;
+	return *left;
 }
 
 /* Is the range known at its beginning, or from some later time on? Lists of mappings
  * that are read while mappings change repeat mappings that events have reported. */
 static bool is_known(const struct images *images, const struct range *range)
 {
-	unsigned looks = 0;
+	struct range_query query = containing(range);
+	const struct range *later = NULL;
+	unsigned left = LOOKS_MAX, tries = 0;
 
-	if (is_known_at(images, range, range->since_ns))
+	if (is_known_at(images, range, range->since_ns, &left))
 		return true;
-	for (size_t i = count_up_to(images, range->start); i-- > 0;) {
-		const struct range *later = &images->ranges.data[i];
-
-		if (later->reach <= range->start || looks == LATER_MAX)
-			break;
-		if (later->since_ns <= range->since_ns || later->end < range->end ||
-		    !same_code(later, range))
+	while (tries < LATER_MAX &&
+	       (later = range_tree_before(&images->ranges, later, &query, &left))) {
+		if (!same_code(later, range))
 			continue;
-		if (is_known_at(images, range, later->since_ns))
+		if (is_known_at(images, range, later->since_ns, &left))
 			return true;
-		looks++;
+		tries++;
 	}
 	return false;
 }
@@ -273,36 +282,36 @@ static bool is_known(const struct images *images, const struct range *range)
 static void note_replaced(const struct images *images, const struct range *range,
 			  struct images_change *ret)
 {
-	for (size_t i = count_up_to(images, range->end - 1); i-- > 0;) {
-		const struct range *old = &images->ranges.data[i];
+	struct range_query query = overlapping(range->start, range->end, range->since_ns);
+	const struct range *old = NULL;
+	unsigned left = LOOKS_MAX;
 
-		if (old->reach <= range->start)
-			break;
-		if (old->end <= range->start || !in_force(old, range->since_ns) ||
-		    old->is_doubtful || same_code(old, range))
+	while ((old = range_tree_before(&images->ranges, old, &query, &left))) {
+		if (old->is_doubtful || same_code(old, range))
 			continue;
 		ret->is_replaced = true;
 		ret->tag = old->tag > ret->tag ? old->tag : ret->tag;
 		ret->last_ns =
 			old->since_ns > ret->last_ns ? old->since_ns : ret->last_ns;
 	}
+	if (left)
+		return;
+	/* Too many to look at all of them. */
+	ret->is_replaced = true;
+	ret->tag = images->ranges.tag_max;
+	ret->last_ns = images->ranges.since_max_ns < range->since_ns
+			       ? images->ranges.since_max_ns
+			       : range->since_ns;
 }
 
-/* The vector must have room. */
-static void insert(struct images *images, struct range range)
+static bool insert(struct images *images, const struct range *range)
 {
-	size_t at = count_up_to(images, range.start);
-
-	memmove(images->ranges.data + at + 1, images->ranges.data + at,
-		(images->ranges.len - at) * sizeof(range));
-	images->ranges.data[at] = range;
-	images->ranges.len++;
-	images->version += range.code.cfi != NULL;
-	set_reaches(images, at);
+	images->version += range->code.cfi != NULL;
+	return range_tree_insert(&images->ranges, *range);
 }
 
 /* Mark the place of `range` as unknown from `after_ns` until the range begins. */
-static void insert_doubt(struct images *images, const struct range *range,
+static bool insert_doubt(struct images *images, const struct range *range,
 			 uint64_t after_ns)
 {
 	struct range doubt = {.start = range->start,
@@ -311,8 +320,7 @@ static void insert_doubt(struct images *images, const struct range *range,
 			      .until_ns = FOR_EVER,
 			      .is_doubtful = true};
 
-	if (after_ns < range->since_ns)
-		insert(images, doubt);
+	return after_ns >= range->since_ns || insert(images, &doubt);
 }
 
 /* --- text in anonymous memory ----------------------------------------------------- */
@@ -380,14 +388,13 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 			      .until_ns = FOR_EVER,
 			      .tag = tag,
 			      .is_of_file = m->inode};
+	bool has_room = true;
 
 	*ret = (struct images_change){0};
 	if (m->start >= m->end)
 		return NULL;
-	if (images->ranges.len >= RANGES_MAX)
+	if (images->ranges.count >= RANGES_MAX)
 		return error_create(ERROR_UNSUPPORTED, "too many mappings of code");
-	if (!vec_reserve(&images->ranges, images->ranges.len + 2))
-		return error_no_memory();
 	range.image = image_store_get(images->store, pid, m);
 	if (range.image && cfi_bias(image_cfi(range.image), m->start, m->file_offset,
 				    &range.code.bias)) {
@@ -404,55 +411,70 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 	ret->is_new = true;
 	/* The last known code was certainly there for at least a moment. */
 	if (ret->is_replaced)
-		insert_doubt(images, &range,
-			     time.after_ns > ret->last_ns ? time.after_ns
-							  : ret->last_ns + 1);
+		has_room = insert_doubt(images, &range,
+					time.after_ns > ret->last_ns ? time.after_ns
+								     : ret->last_ns + 1);
 	else
 		range.since_ns = time.unless_known_ns;
-	insert(images, range);
-	return NULL;
+	if (has_room && insert(images, &range))
+		return NULL;
+	ret->is_new = false;
+	image_release(range.image);
+	return error_no_memory();
+}
+
+static bool end_range(struct range *range, void *arg)
+{
+	const uint64_t *at_ns = arg;
+
+	if (range->until_ns > *at_ns && range->since_ns < *at_ns)
+		range->until_ns = *at_ns;
+	return true;
 }
 
 void images_end(struct images *images, uint64_t at_ns)
 {
 	images->version++;
-	vec_foreach (range, &images->ranges)
-		if (range->until_ns > at_ns && range->since_ns < at_ns)
-			range->until_ns = at_ns;
+	range_tree_filter(&images->ranges, end_range, &at_ns);
 }
 
-/* Has a later range replaced the whole range before that time? */
-static bool is_covered(const struct images *images, const struct range *range,
-		       uint64_t before_ns)
-{
-	for (size_t i = count_up_to(images, range->start); i-- > 0;) {
-		const struct range *later = &images->ranges.data[i];
+struct pruning {
+	const struct images *images;
+	uint64_t before_ns;
+};
 
-		if (later->reach < range->end)
-			break;
-		if (later != range && later->end >= range->end &&
-		    later->since_ns > range->since_ns && later->since_ns < before_ns)
-			return true;
-	}
+/* Mark a range for removal if a later one has replaced all of it before that time. */
+static bool mark_covered(struct range *range, void *arg)
+{
+	const struct pruning *pruning = arg;
+	struct range_query query = containing(range);
+	unsigned left = LIST_LOOKS_MAX;
+
+	query.upto_ns = pruning->before_ns - 1;
+	if (range->until_ns > pruning->before_ns &&
+	    range_tree_before(&pruning->images->ranges, NULL, &query, &left))
+		range->until_ns = 0;
+	return true;
+}
+
+static bool keep_current(struct range *range, void *arg)
+{
+	const struct pruning *pruning = arg;
+
+	if (range->until_ns >= pruning->before_ns)
+		return true;
+	image_release(range->image);
 	return false;
 }
 
 void images_prune(struct images *images, uint64_t before_ns)
 {
-	size_t kept = 0;
+	struct pruning pruning = {images, before_ns};
 
 	/* Mark first and remove then, since each range is compared with all others. */
-	vec_foreach (range, &images->ranges)
-		if (is_covered(images, range, before_ns) && range->until_ns > before_ns)
-			range->until_ns = 0;
-	vec_foreach (range, &images->ranges) {
-		if (range->until_ns < before_ns)
-			image_release(range->image);
-		else
-			images->ranges.data[kept++] = *range;
-	}
-	images->ranges.len = kept;
-	set_reaches(images, 0);
+	if (before_ns)
+		range_tree_filter(&images->ranges, mark_covered, &pruning);
+	range_tree_filter(&images->ranges, keep_current, &pruning);
 	image_store_tidy(images->store);
 }
 
@@ -463,16 +485,22 @@ uint64_t images_version(const struct images *images)
 
 size_t images_count(const struct images *images)
 {
-	return images->ranges.len;
+	return images->ranges.count;
 }
 
 size_t images_unread(const struct images *images)
 {
+	struct range_query query = overlapping(0, FOR_EVER, FOR_EVER - 1);
+	const struct range *range = NULL;
 	size_t count = 0;
 
-	vec_foreach (range, &images->ranges)
+	for (;;) {
+		unsigned left = LOOKS_MAX;
+
+		range = range_tree_before(&images->ranges, range, &query, &left);
+		if (!range)
+			return count;
 		count += range->is_of_file && !range->image &&
-			 range->until_ns == FOR_EVER &&
 			 find(images, range->start, FOR_EVER - 1) == range;
-	return count;
+	}
 }
