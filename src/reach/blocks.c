@@ -212,25 +212,46 @@ static uint32_t last_up_to(const struct reach_blocks *b, uint64_t word, uint32_t
 	return first_above(b, word, i, step < b->count - i ? i + step : b->count) - 1;
 }
 
-uint32_t reach_blocks_find(const struct reach_blocks *blocks, uint64_t word)
+/* The cell of the word; NULL: the word is in no cluster. */
+static const uint32_t *cell_of(const struct reach_blocks *blocks, uint64_t word)
 {
 	uint64_t gib = word >> GIB_SHIFT;
 	uint32_t number = gib < GIB_COUNT ? blocks->gib[gib] : 0;
+	const struct reach_cluster *cluster;
 
 	if (!number)
-		return REACH_NONE;
-
-	const struct reach_cluster *cluster = &blocks->clusters.data[number - 1];
-
+		return NULL;
+	cluster = &blocks->clusters.data[number - 1];
 	if (word < cluster->low || word > cluster->high)
-		return REACH_NONE;
+		return NULL;
+	return &blocks->cells.data[cluster->first_cell +
+				   ((word - cluster->low) >> cluster->shift)];
+}
 
-	uint32_t i = blocks->cells.data[cluster->first_cell +
-					((word - cluster->low) >> cluster->shift)];
-
+/* The block of the word; `i`: what its cell holds. */
+static uint32_t find_from(const struct reach_blocks *blocks, uint64_t word, uint32_t i)
+{
 	if (blocks->start[i] > word)
 		return REACH_NONE;
 	if (i + 1 < blocks->count && blocks->start[i + 1] <= word)
 		i = last_up_to(blocks, word, i + 1);
 	return word <= blocks->end[i] ? i : REACH_NONE;
+}
+
+void reach_blocks_find(const struct reach_blocks *blocks, const uint64_t words[],
+		       size_t count, uint32_t ret[])
+{
+	const uint32_t *cells[REACH_AT_ONCE];
+
+	for (size_t i = 0; i < count; i++) {
+		cells[i] = cell_of(blocks, words[i]);
+		__builtin_prefetch(cells[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (cells[i]) {
+			__builtin_prefetch(&blocks->start[*cells[i]]);
+			__builtin_prefetch(&blocks->end[*cells[i]]);
+		}
+	for (size_t i = 0; i < count; i++)
+		ret[i] = cells[i] ? find_from(blocks, words[i], *cells[i]) : REACH_NONE;
 }

@@ -39,14 +39,12 @@ static void raise_level(struct reach_marks *m, uint32_t block, enum reach_level 
 		m->no_memory = true;
 }
 
-/* A word that may be a pointer. */
-static void follow(struct reach_marks *m, uint64_t word, enum reach_level level)
+/* A word points to `block`. */
+static void mark(struct reach_marks *m, uint64_t word, uint32_t block,
+		 enum reach_level level)
 {
 	const struct reach_blocks *b = m->blocks;
-	uint32_t block = reach_blocks_find(b, word);
 
-	if (block == REACH_NONE)
-		return;
 	if (word - b->start[block] > m->words.low_tag_max) {
 		raise_level(m, block, REACH_POSSIBLE);
 		return;
@@ -56,27 +54,61 @@ static void follow(struct reach_marks *m, uint64_t word, enum reach_level level)
 		raise_level(m, block - 1, REACH_POSSIBLE);
 }
 
+void reach_marks_settle(struct reach_marks *marks)
+{
+	uint32_t found[REACH_AT_ONCE];
+	size_t count = marks->waiting_count;
+
+	reach_blocks_find(marks->blocks, marks->waiting, count, found);
+	for (size_t i = 0; i < count; i++)
+		if (found[i] != REACH_NONE)
+			__builtin_prefetch(&marks->level[found[i]]);
+	for (size_t i = 0; i < count; i++)
+		if (found[i] != REACH_NONE)
+			mark(marks, marks->waiting[i], found[i],
+			     (enum reach_level)marks->waiting_level[i]);
+	marks->waiting_count = 0;
+}
+
+/* A word that may be a pointer. */
+static void follow(struct reach_marks *m, uint64_t word, enum reach_level level)
+{
+	m->waiting[m->waiting_count] = word;
+	m->waiting_level[m->waiting_count++] = (uint8_t)level;
+	if (m->waiting_count == REACH_AT_ONCE)
+		reach_marks_settle(m);
+}
+
 static uint64_t unmangled(uint64_t word, uint64_t guard)
 {
 	return (word >> GUARD_ROTATION | word << (64 - GUARD_ROTATION)) ^ guard;
 }
 
-static void look_at(struct reach_marks *m, uint64_t word, enum reach_level level)
+/* What most words are compared with. Apart from struct reach_marks, which changes, so
+ * that the compiler keeps it in registers. */
+struct filter {
+	uint64_t low, span, guard;
+};
+
+static void look_at(struct reach_marks *m, const struct filter *f, uint64_t word,
+		    enum reach_level level)
 {
 	uint64_t plain = word & ~TOP_BYTE;
 
-	if (reach_blocks_may_have(m->blocks, plain))
+	if (plain - f->low <= f->span)
 		follow(m, plain, level);
-	if (m->words.guard) {
-		plain = unmangled(word, m->words.guard);
-		if (reach_blocks_may_have(m->blocks, plain))
+	if (f->guard) {
+		plain = unmangled(word, f->guard);
+		if (plain - f->low <= f->span)
 			follow(m, plain, level);
 	}
 }
 
-void reach_marks_scan(struct reach_marks *marks, const struct reach_piece *piece,
-		      enum reach_level level)
+void reach_marks_collect(struct reach_marks *marks, const struct reach_piece *piece,
+			 enum reach_level level)
 {
+	const struct filter filter = {marks->blocks->low, marks->blocks->span,
+				      marks->words.guard};
 	const char *bytes = piece->bytes;
 	size_t available = piece->size + piece->extra;
 	size_t step = marks->words.unaligned ? 1 : WORD;
@@ -86,8 +118,15 @@ void reach_marks_scan(struct reach_marks *marks, const struct reach_piece *piece
 		uint64_t word;
 
 		memcpy(&word, bytes + at, WORD);
-		look_at(marks, word, level);
+		look_at(marks, &filter, word, level);
 	}
+}
+
+void reach_marks_scan(struct reach_marks *marks, const struct reach_piece *piece,
+		      enum reach_level level)
+{
+	reach_marks_collect(marks, piece, level);
+	reach_marks_settle(marks);
 }
 
 void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece)
@@ -113,7 +152,7 @@ void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piec
 			level = (enum reach_level)__atomic_load_n(&marks->level[block],
 								  __ATOMIC_RELAXED);
 		if (level != REACH_UNREACHED)
-			reach_marks_scan(
+			reach_marks_collect(
 				marks,
 				&(struct reach_piece){at,
 						      (const char *)piece->bytes +
@@ -124,6 +163,7 @@ void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piec
 			block++;
 		at = to;
 	}
+	reach_marks_settle(marks);
 }
 
 void reach_marks_swept(struct reach_marks *marks)

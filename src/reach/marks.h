@@ -43,6 +43,10 @@ struct reach_marks {
 	/* Blocks that were reached and not yet scanned for pointers. A block may be in it
 	 * twice. */
 	VEC(uint32_t) todo;
+	/* Words that may be pointers, not yet followed, and the level of each. */
+	uint64_t waiting[REACH_AT_ONCE];
+	uint8_t waiting_level[REACH_AT_ONCE];
+	size_t waiting_count;
 	/* Blocks from this one on will be scanned anyway, and are not put into `todo`. */
 	uint32_t ahead;
 	bool is_apart;  /* no block is ahead: other threads sweep, too */
@@ -67,6 +71,13 @@ struct reach_piece {
  * `level` says. */
 void reach_marks_scan(struct reach_marks *marks, const struct reach_piece *piece,
 		      enum reach_level level);
+
+/* The same, but words may wait until reach_marks_settle(): faster for many small
+ * pieces. */
+void reach_marks_collect(struct reach_marks *marks, const struct reach_piece *piece,
+			 enum reach_level level);
+/* Follow the words that wait. */
+void reach_marks_settle(struct reach_marks *marks);
 
 /*
  * Scan a piece of memory that may contain blocks: what is in no block, and the blocks in

@@ -213,12 +213,14 @@ static size_t scan_batch(struct reach_memory *m, struct reach_marks *marks,
 		size_t size = batch->from[i].iov_len;
 		uint32_t block = batch->block[i];
 
-		reach_marks_scan(marks,
-				 &(struct reach_piece){(uintptr_t)batch->from[i].iov_base,
-						       m->buffer + at, size, 0},
-				 (enum reach_level)marks->level[block]);
+		reach_marks_collect(
+			marks,
+			&(struct reach_piece){(uintptr_t)batch->from[i].iov_base,
+					      m->buffer + at, size, 0},
+			(enum reach_level)marks->level[block]);
 		at += size;
 	}
+	reach_marks_settle(marks);
 	return i - first;
 }
 
