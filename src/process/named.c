@@ -65,6 +65,33 @@ size_t named_find_executable(const char *path, int ret[], size_t max)
 	return count;
 }
 
+/* How many are asked for at first. */
+#define PIDS_FIRST 256
+
+void named_find_programs(const char *name, struct named_pids *ret)
+{
+	bool is_path = strchr(name, '/');
+	size_t found, kept = 0;
+
+	*ret = (struct named_pids){0};
+	for (size_t max = PIDS_FIRST; vec_reserve(&ret->list, max); max *= 2) {
+		found = is_path ? named_find_executable(name, ret->list.data, max)
+				: named_find(name, ret->list.data, max);
+		ret->list.len = found;
+		if (found < max)
+			break;
+	}
+	vec_foreach (pid, &ret->list)
+		if (named_has_program(*pid))
+			ret->list.data[kept++] = *pid;
+	ret->list.len = kept;
+}
+
+void named_pids_deinit(struct named_pids *pids)
+{
+	vec_deinit(&pids->list);
+}
+
 size_t named_count(void)
 {
 	_cleanup_(closedirp) DIR *dir = opendir("/proc");

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "util/vec.h"
+
 /*
  * Fill `ret` with the ids of processes of this name, as pidof(1) finds them by
  * /proc/PID/comm, lowest first, but not our own. The kernel keeps 15 bytes of a name; a
@@ -19,6 +21,14 @@ size_t named_find(const char *name, int ret[], size_t max);
  * another one the same path is another file. No link is followed and no file is opened.
  */
 size_t named_find_executable(const char *path, int ret[], size_t max);
+
+/* All processes of a name, or of a path if it has a slash, that have a program; lowest
+ * first. Without memory the last ones are missing. */
+struct named_pids {
+	VEC(int) list;
+};
+void named_find_programs(const char *name, struct named_pids *ret);
+void named_pids_deinit(struct named_pids *pids);
 
 /* Has the process a program? Not if it has ended and was not waited for, nor if it is a
  * thread of the kernel. */

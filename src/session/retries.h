@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More processes are not remembered: the one that is due first is forgotten. */
+/* More processes are not remembered: the one that is due first is forgotten. Then the
+ * next run begins 1 s later, and processes without a failure take turns. */
 #define RETRIES_MAX 256
 
 struct retry {
@@ -23,6 +24,8 @@ struct retry {
 struct retries {
 	struct retry list[RETRIES_MAX];
 	size_t count;
+	uint64_t next_ns; /* no run begins before that time */
+	int last_pid;     /* the last one that had no failure and was chosen */
 };
 
 /* The run of the process has failed. It waits 1 s, and after each further failure twice
@@ -32,9 +35,9 @@ void retries_failed(struct retries *retries, int pid, uint64_t now_ns);
 /* The run of the process has not failed. */
 void retries_forget(struct retries *retries, int pid);
 
-/* The process to trace: the first one without a failure, or else the one that has been
- * due longest. 0: none is due. */
-int retries_choose(const struct retries *retries, const int pids[], size_t count,
+/* The process to trace: the next one without a failure, or else the one that has been
+ * due longest. 0: none is due. `pids` are ascending. */
+int retries_choose(struct retries *retries, const int pids[], size_t count,
 		   uint64_t now_ns);
 
 #endif

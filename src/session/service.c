@@ -27,8 +27,6 @@
 #define LOOK_MS 250
 /* How often to look for the server while a process is traced, ms. */
 #define SERVER_MS 1000
-/* Of a name: more are not looked at. */
-#define FOUND_MAX 256
 
 struct service {
 	struct options *options;
@@ -148,18 +146,12 @@ static struct error *trace(struct service *s, int target)
 /* --- waiting ------------------------------------------------------------------------ */
 
 /* The process to trace; 0: none now. */
-static int find(const struct service *s)
+static int find(struct service *s)
 {
-	const char *name = s->options->wait_for;
-	int pids[FOUND_MAX];
-	size_t kept = 0;
-	size_t count = strchr(name, '/') ? named_find_executable(name, pids, FOUND_MAX)
-					 : named_find(name, pids, FOUND_MAX);
+	_cleanup_(named_pids_deinit) struct named_pids pids;
 
-	for (size_t i = 0; i < count; i++)
-		if (named_has_program(pids[i]))
-			pids[kept++] = pids[i];
-	return retries_choose(&s->retries, pids, kept, clock_now_ns());
+	named_find_programs(s->options->wait_for, &pids);
+	return retries_choose(&s->retries, pids.list.data, pids.list.len, clock_now_ns());
 }
 
 static void say_waiting(const struct service *s)

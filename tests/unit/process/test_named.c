@@ -91,9 +91,39 @@ static void by_program(void)
 	stop(pid);
 }
 
+#define MANY 300
+
+/* More than a list of fixed size would have room for. */
+static void all_of_many(void)
+{
+	pid_t children[MANY];
+	struct named_pids found;
+
+	for (int i = 0; i < MANY; i++)
+		children[i] = start("mt-named-many");
+	kill(children[0], SIGKILL);
+	waitid(P_PID, (id_t)children[0], &(siginfo_t){0}, WEXITED | WNOWAIT);
+	named_find_programs("mt-named-many", &found);
+	CHECK_INT(found.list.len, MANY - 1);
+	for (int i = 1; i < MANY; i++)
+		CHECK(is_in(children[i], found.list.data, found.list.len));
+	for (size_t i = 1; i < found.list.len; i++)
+		CHECK(found.list.data[i - 1] < found.list.data[i]);
+	named_pids_deinit(&found);
+	for (int i = 0; i < MANY; i++)
+		stop(children[i]);
+	named_find_programs("mt-named-many", &found);
+	CHECK_INT(found.list.len, 0);
+	named_pids_deinit(&found);
+	named_find_programs("/mt-named/many", &found);
+	CHECK_INT(found.list.len, 0);
+	named_pids_deinit(&found);
+}
+
 int main(void)
 {
 	RUN(by_name);
 	RUN(by_program);
+	RUN(all_of_many);
 	return check_done();
 }

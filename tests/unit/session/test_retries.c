@@ -10,7 +10,7 @@ static struct retries retries;
 
 static void begin(void)
 {
-	retries.count = 0;
+	retries = (struct retries){0};
 }
 
 static int choose(const int pids[], size_t count, uint64_t now_ns)
@@ -83,10 +83,43 @@ static void the_list_is_bounded(void)
 	CHECK_INT(choose(first, 1, S), 0);
 	retries_failed(&retries, RETRIES_MAX + 1, S);
 	CHECK_INT(retries.count, RETRIES_MAX);
-	CHECK_INT(choose(first, 1, S), 1);
-	CHECK_INT(choose(second, 1, S), 0);
+	CHECK_INT(choose(first, 1, S), 0); /* no run begins yet */
+	CHECK_INT(choose(first, 1, 2 * S - 1), 0);
+	CHECK_INT(choose(first, 1, 2 * S), 1);
+	CHECK_INT(choose(second, 1, 2 * S - 1), 0);
 	retries_forget(&retries, 1);
 	CHECK_INT(retries.count, RETRIES_MAX);
+}
+
+/* More decoys than are remembered have lower pids than the right process. */
+static void the_last_of_many_has_its_turn(void)
+{
+	int pids[2 * RETRIES_MAX + 1];
+	size_t count = sizeof(pids) / sizeof(*pids), runs = 0;
+	int right = (int)count, pid = 0;
+
+	begin();
+	for (size_t i = 0; i < count; i++)
+		pids[i] = (int)i + 1;
+	for (uint64_t now_ns = S; pid != right && now_ns < 1000 * S; now_ns += S / 4) {
+		pid = choose(pids, count, now_ns);
+		if (!pid || pid == right)
+			continue;
+		retries_failed(&retries, pid, now_ns);
+		runs++;
+	}
+	CHECK_INT(pid, right);
+	CHECK(runs < count);
+	/* One run a second. */
+	runs = 0;
+	for (uint64_t now_ns = 2000 * S; now_ns < 2010 * S; now_ns += S / 100) {
+		pid = choose(pids, count, now_ns);
+		if (!pid)
+			continue;
+		retries_failed(&retries, pid, now_ns);
+		runs++;
+	}
+	CHECK(runs >= 9 && runs <= 11);
 }
 
 int main(void)
@@ -95,5 +128,6 @@ int main(void)
 	RUN(each_has_its_pause);
 	RUN(others_have_their_turn);
 	RUN(the_list_is_bounded);
+	RUN(the_last_of_many_has_its_turn);
 	return check_done();
 }
