@@ -149,9 +149,9 @@ _Static_assert(sizeof(struct abi_process) == 368, "no holes");
  * a call with MREMAP_FIXED is counted in `onto` before the ranges are checked. If
  * `version` has changed by the end of such a call, that is a change of the code, too.
  */
-#define ABI_CODE_RANGES 22
-#define ABI_MOVERS      1024 /* threads that move code at the same time */
-#define ABI_STRANGERS   1024 /* processes without a slot that have moved something */
+#define ABI_CODE_RANGES     22
+#define ABI_MOVERS          1024 /* threads that move code at the same time */
+#define ABI_UNTRACED_MOVERS 1024 /* untraced processes that have moved something */
 
 struct abi_moves {
 	uint64_t under_way;

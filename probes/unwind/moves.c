@@ -24,15 +24,15 @@ ALWAYS_INLINE u64 moves_touch(const struct abi_moves *m, u64 start, u64 size)
 	return touches >> 63;
 }
 
-/* A process that is not traced yet, but may be later, moves a mapping with MREMAP_FIXED. */
+/* Note a process that moves a mapping with MREMAP_FIXED before it is traced. */
 #ifdef ALL_PROCESSES
-ALWAYS_INLINE void moves_of_stranger(u64 tgid, u64 is_fixed)
+ALWAYS_INLINE void moves_of_untraced(u64 tgid, u64 is_fixed)
 {
 	if (tgid && is_fixed)
-		strangers.update(&tgid, &is_fixed);
+		untraced_movers.update(&tgid, &is_fixed);
 }
 #else
-#define moves_of_stranger(tgid, is_fixed) ((void)0)
+#define moves_of_untraced(tgid, is_fixed) ((void)0)
 #endif
 
 /* At the first instruction of mremap(old, old_size, new_size, flags, new). */
@@ -46,7 +46,7 @@ int on_move(struct pt_regs *ctx)
 	u64 is_fixed = (REG_ARG3(ctx) & MOVE_FIXED) / MOVE_FIXED;
 
 	if (!m) {
-		moves_of_stranger(tgid, is_fixed);
+		moves_of_untraced(tgid, is_fixed);
 		return 0;
 	}
 	/* The order matters. If memtrace adds a range meanwhile, one of three things

@@ -35,7 +35,7 @@ struct miss_maps {
 	int layouts, unwind_pages,
 		unwind_rules;            /* -1: the probes have no unwind tables */
 	const struct fence *fence;       /* borrowed */
-	int strangers;                   /* -1: not system-wide */
+	int untraced_movers;             /* -1: not system-wide */
 	int stack_index;                 /* -1: use the two maps below instead */
 	int stack_numbers, stack_claims; /* of drain/stack_store.h */
 };

@@ -47,15 +47,16 @@ static bool find_slot(const struct miss_processes *processes, uint64_t tgid,
 static uint64_t moves_of(void *arg, int pid)
 {
 	const struct miss_processes *processes = arg;
-	uint64_t tgid = (uint64_t)pid, as_stranger = 0;
+	uint64_t tgid = (uint64_t)pid, while_untraced = 0;
 	uint32_t slot;
 
-	if (processes->maps->strangers >= 0)
-		(void)sys_bpf_element(BPF_MAP_LOOKUP_ELEM, processes->maps->strangers,
-				      &tgid, &as_stranger);
-	return as_stranger + (find_slot(processes, tgid, &slot)
-				      ? load(&processes->moves[slot].onto)
-				      : 0);
+	if (processes->maps->untraced_movers >= 0)
+		(void)sys_bpf_element(BPF_MAP_LOOKUP_ELEM,
+				      processes->maps->untraced_movers, &tgid,
+				      &while_untraced);
+	return while_untraced + (find_slot(processes, tgid, &slot)
+					 ? load(&processes->moves[slot].onto)
+					 : 0);
 }
 
 /* --- rules of replaced code ------------------------------------------------------- */

@@ -45,7 +45,7 @@ static struct tables *open_tables(void)
 				     .control = &t->control,
 				     .sizes = &t->sizes,
 				     .scope = SCOPE_FORKS,
-				     .strangers = -1};
+				     .untraced_movers = -1};
 	t->tables.processes = &t->list;
 	REQUIRE(!miss_processes_init(&t->list, &t->maps, &t->rules, &t->tables,
 				     t->moves));
