@@ -45,12 +45,12 @@ struct flame {
 	uint64_t bytes, blocks;        /* sum over the finished paths */
 	uint64_t old_bytes, new_bytes; /* the same; only in a difference */
 	uint64_t total_bytes, total_blocks;
-	bool *drawn;         /* by id of name: a visible frame has it */
+	bool *visible;       /* by id of name: a visible frame has it */
 	struct texts labels; /* by id of name */
 	size_t levels;
 	enum {
 		SCAN_COUNT, /* count the frames of each width */
-		SCAN_SIZE,  /* determine `drawn` and `levels` */
+		SCAN_SIZE,  /* determine `visible` and `levels` */
 		SCAN_DRAW,
 	} scan;
 	/* widths[i]: number of frames that are 2^i to 2^(i+1) tenths of a pixel wide.
@@ -270,7 +270,7 @@ static void close_frames(struct flame *f, const struct path *path, size_t level)
 		} else if (is_as_wide(f, bytes, f->least_tenths)) {
 			f->levels = at >= f->levels ? at + 1 : f->levels;
 			if (name)
-				f->drawn[name - f->paths.names.list.data] = true;
+				f->visible[name - f->paths.names.list.data] = true;
 			if (f->scan == SCAN_DRAW)
 				append_frame(f, at, name, section_of(f, path, at), bytes,
 					     blocks);
@@ -339,9 +339,9 @@ static struct error *draw(struct flame *f)
 {
 	vec_foreach (path, &f->paths.list)
 		f->total_bytes = saturate_add(f->total_bytes, path->size_bytes);
-	f->drawn = calloc(f->paths.names.list.len, sizeof(*f->drawn));
+	f->visible = calloc(f->paths.names.list.len, sizeof(*f->visible));
 	/* Find out first what the page must have room for. */
-	if (!f->drawn || !make_labels(f) || !scan(f))
+	if (!f->visible || !make_labels(f) || !scan(f))
 		return error_no_memory();
 	choose_width(f);
 	f->scan = SCAN_SIZE;
@@ -350,7 +350,7 @@ static struct error *draw(struct flame *f)
 	f->page.names = &f->paths.names;
 	/* In a difference colours do not stand for modules. */
 	if (!f->page.options->old &&
-	    !flame_palette_init(&f->palette, &f->paths.names, f->drawn))
+	    !flame_palette_init(&f->palette, &f->paths.names, f->visible))
 		return error_no_memory();
 	f->page.palette = &f->palette;
 	f->page.total_bytes = f->total_bytes;
@@ -382,7 +382,7 @@ struct error *flame_render(const struct report *report,
 	vec_deinit(&f.open);
 	strbuf_deinit(&f.text);
 	flame_palette_deinit(&f.palette);
-	free(f.drawn);
+	free(f.visible);
 	texts_deinit(&f.labels);
 	return err;
 }

@@ -167,7 +167,8 @@ static void append_section(struct strbuf *out, const struct report *report,
 		strbuf_appendf(out, " (estimated from one allocation in %s)",
 			       sampling_format_interval(&snap->sampling).s);
 	if (section->row_count < section->stack_count)
-		strbuf_appendf(out, ", of which the first %zu of %" PRIu64 " stacks",
+		strbuf_appendf(out,
+			       "; this graph has the first %zu of %" PRIu64 " stacks",
 			       section->row_count, section->stack_count);
 }
 
@@ -311,7 +312,7 @@ static void append_omitted(struct strbuf *out, const struct flame_page *page)
 	if (!page->options->is_part)
 		strbuf_appendf(out, "<text x=\"%d\" y=\"70\" text-anchor=\"end\">",
 			       FLAME_WIDTH - FLAME_MARGIN);
-	strbuf_appendf(out, "%zu %s of less than %s %s not drawn", page->omitted,
+	strbuf_appendf(out, "%zu %s of less than %s %s not shown", page->omitted,
 		       is_one ? "frame" : "frames",
 		       units_format_bytes(page->least_bytes).s, is_one ? "is" : "are");
 	if (!page->options->is_part)

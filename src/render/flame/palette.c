@@ -49,7 +49,7 @@ static void choose_hues(struct flame_palette *palette)
 }
 
 bool flame_palette_init(struct flame_palette *ret, const struct names *names,
-			const bool *drawn)
+			const bool *visible)
 {
 	size_t kept = 0;
 
@@ -57,7 +57,7 @@ bool flame_palette_init(struct flame_palette *ret, const struct names *names,
 	for (size_t i = 0; i < names->list.len; i++) {
 		const struct flame_module module = {.name = names->list.data[i].module};
 
-		if (drawn[i] && *module.name && !vec_push(&ret->list, module))
+		if (visible[i] && *module.name && !vec_push(&ret->list, module))
 			return false;
 	}
 	if (ret->list.len)

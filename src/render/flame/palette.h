@@ -15,19 +15,19 @@ struct flame_module {
 	unsigned hue;     /* in degrees */
 };
 
-/* The modules of the drawn frames, sorted by name, each once. */
+/* The modules of the visible frames, sorted by name, each once. */
 struct flame_palette {
 	VEC(struct flame_module) list;
 };
 
 /*
- * Choose the colours of the modules of the names that `drawn` marks, by id. A module has
- * the same colour in every graph, by its name, unless another module of this graph has
- * it: up to 12 modules have different colours. The caller calls flame_palette_deinit(),
- * also after false. False: memory is out.
+ * Choose the colours of the modules of the names that `visible` marks, by id. A module
+ * has the same colour in every graph, by its name, unless another module of this graph
+ * has it: up to 12 modules have different colours. The caller calls
+ * flame_palette_deinit(), also after false. False: memory is out.
  */
 bool flame_palette_init(struct flame_palette *ret, const struct names *names,
-			const bool *drawn) __attribute__((warn_unused_result));
+			const bool *visible) __attribute__((warn_unused_result));
 void flame_palette_deinit(struct flame_palette *palette);
 
 /* The colour of frames in a module of the palette ("": none). */

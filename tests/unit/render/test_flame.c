@@ -9,7 +9,7 @@
 #include "util/strbuf.h"
 
 /* A frame of the graph. */
-struct drawn {
+struct svg_frame {
 	size_t level;
 	uint64_t offset, bytes, blocks;
 	/* Hundredths of a pixel. */
@@ -18,7 +18,7 @@ struct drawn {
 };
 
 struct page {
-	VEC(struct drawn) frames;
+	VEC(struct svg_frame) frames;
 	VEC(char *) elements; /* names of all elements, in order */
 	struct strbuf title;
 	bool in_frame, in_title;
@@ -58,7 +58,7 @@ static void XMLCALL start_element(void *arg, const XML_Char *name,
 		      strcmp(at[0], "src") && !strstr(at[1], "url("));
 	}
 	if (!strcmp(name, "g") && !strcmp(attribute(attributes, "class"), "f")) {
-		struct drawn frame = {
+		struct svg_frame frame = {
 			.level = strtoul(attribute(attributes, "data-l"), NULL, 10),
 			.offset = strtoull(attribute(attributes, "data-o"), NULL, 10),
 			.bytes = strtoull(attribute(attributes, "data-b"), NULL, 10),
@@ -68,7 +68,7 @@ static void XMLCALL start_element(void *arg, const XML_Char *name,
 		REQUIRE(vec_push(&page->frames, frame));
 		page->in_frame = true;
 	} else if (!strcmp(name, "rect") && page->in_frame) {
-		struct drawn *frame = &page->frames.data[page->frames.len - 1];
+		struct svg_frame *frame = &page->frames.data[page->frames.len - 1];
 
 		frame->x = hundredths(attribute(attributes, "x"));
 		frame->y = hundredths(attribute(attributes, "y"));
@@ -152,14 +152,15 @@ static struct page draw(struct fixture *f, bool inverted, bool reverse)
 	return parse(svg);
 }
 
-static bool has_name(const struct drawn *frame, const char *name)
+static bool has_name(const struct svg_frame *frame, const char *name)
 {
 	size_t len = strlen(name);
 
 	return !strncmp(frame->title, name, len) && frame->title[len] == '\n';
 }
 
-static const struct drawn *find(const struct page *page, size_t level, const char *name)
+static const struct svg_frame *find(const struct page *page, size_t level,
+				    const char *name)
 {
 	vec_foreach (frame, &page->frames) {
 		if (frame->level == level && has_name(frame, name))
@@ -170,9 +171,10 @@ static const struct drawn *find(const struct page *page, size_t level, const cha
 }
 
 /* The frame that contains `frame`, or NULL for the frame of all memory. */
-static const struct drawn *parent(const struct page *page, const struct drawn *frame)
+static const struct svg_frame *parent(const struct page *page,
+				      const struct svg_frame *frame)
 {
-	const struct drawn *found = NULL;
+	const struct svg_frame *found = NULL;
 
 	vec_foreach (other, &page->frames) {
 		if (other->level + 1 == frame->level && other->offset <= frame->offset &&
@@ -186,7 +188,7 @@ static const struct drawn *parent(const struct page *page, const struct drawn *f
 }
 
 /* The path of a frame, "root;...;name", as in collapsed stacks. */
-static void path_of(const struct page *page, const struct drawn *frame,
+static void path_of(const struct page *page, const struct svg_frame *frame,
 		    struct strbuf *ret)
 {
 	if (frame->level > 1) {
@@ -216,7 +218,7 @@ static uint64_t collapsed_bytes(const char *collapsed, const char *path, bool se
 	return sum;
 }
 
-static void check_frame(const struct page *page, const struct drawn *frame,
+static void check_frame(const struct page *page, const struct svg_frame *frame,
 			const char *collapsed)
 {
 	_cleanup_(strbuf_deinit) struct strbuf path = {0};
@@ -278,7 +280,7 @@ static void widths_are_sums(void)
 
 	_cleanup_(freep) char *collapsed = fixture_render(&f, "collapsed", NULL);
 	_cleanup_(page_deinit) struct page page = draw(&f, false, false);
-	const struct drawn *all = find(&page, 0, "all");
+	const struct svg_frame *all = find(&page, 0, "all");
 
 	CHECK_INT(all->bytes, 900);
 	CHECK_INT(all->blocks, 7);
@@ -324,7 +326,7 @@ static void narrow_frames_count_in_their_callers(void)
 	CHECK_INT(find(&page, 1, "root")->blocks, 4);
 	CHECK_INT(find(&page, 2, "wide")->width, 117801);
 	CHECK_INT(find(&page, 2, "edge")->width, 10);
-	CHECK_CONTAINS(svg, ">1 frame of less than 10 B is not drawn<");
+	CHECK_CONTAINS(svg, ">1 frame of less than 10 B is not shown<");
 }
 
 /* 27,002 frames are too many to draw each. The graph says how many are missing. */
@@ -357,7 +359,7 @@ static void many_frames_are_too_many(void)
 	CHECK_INT(page.frames.len, 3);
 	CHECK_INT(find(&page, 1, "outer")->bytes, 100 * STACKS + 280000);
 	CHECK_INT(find(&page, 2, "inner")->bytes, 280000);
-	CHECK_CONTAINS(svg, ">27000 frames of less than 200 B are not drawn<");
+	CHECK_CONTAINS(svg, ">27000 frames of less than 200 B are not shown<");
 }
 
 static void inverted_and_reverse(void)
@@ -463,8 +465,8 @@ static void names_are_short(void)
 	CHECK_CONTAINS(find(&long_page, 2, full)->title, "long)\nleaky\n1000 B, ");
 }
 
-/* What is drawn, and what its numbers are called. */
-static void drawn_is_what_was_asked_for(void)
+/* --flame-of: the numbers that the graph shows, and their names. */
+static void shows_the_requested_numbers(void)
 {
 	static const struct {
 		enum report_flame_of of;
@@ -520,7 +522,7 @@ static void drawn_is_what_was_asked_for(void)
 	}
 }
 
-/* What was not counted cannot be drawn. */
+/* Numbers that the run has not counted are refused. */
 static void nothing_was_counted(void)
 {
 	static const enum report_flame_of kinds[] = {REPORT_FLAME_PEAK,
@@ -652,7 +654,7 @@ int main(void)
 	RUN(mappings_are_apart);
 	RUN(processes_are_apart);
 	RUN(names_are_short);
-	RUN(drawn_is_what_was_asked_for);
+	RUN(shows_the_requested_numbers);
 	RUN(nothing_was_counted);
 	RUN(hostile_names_stay_text);
 	RUN(hostile_sizes);

@@ -17,20 +17,20 @@ static void make(struct flame_palette *ret, size_t from, size_t end)
 	static char texts[MODULES][16];
 	static char symbol[] = "f", none[] = "";
 	struct names names = {.frame_count = 0};
-	bool drawn[2 * MODULES + 1];
+	bool visible[2 * MODULES + 1];
 
 	for (size_t i = 0; i <= 2 * MODULES; i++) {
 		size_t module = i * 7 % MODULES;
 
 		name_of(module, texts[module]);
-		drawn[i] = module >= from && module < end;
+		visible[i] = module >= from && module < end;
 		REQUIRE(vec_push(
 			&names.list,
 			(struct name){.text = symbol,
 				      .module = i < 2 * MODULES ? texts[module] : none}));
 	}
-	drawn[2 * MODULES] = true;
-	REQUIRE(flame_palette_init(ret, &names, drawn));
+	visible[2 * MODULES] = true;
+	REQUIRE(flame_palette_init(ret, &names, visible));
 	vec_deinit(&names.list);
 }
 
