@@ -208,7 +208,7 @@ static struct error *dispatch(const struct confined_options *options,
 		if (request->number - service->first < service->count)
 			return service->answer(service->state, request);
 	}
-	return error_create(ERROR_UNSUPPORTED, "nobody answers request %u",
+	return error_create(ERROR_UNSUPPORTED, "no service answers request %u",
 			    request->number);
 }
 

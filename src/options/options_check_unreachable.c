@@ -3,7 +3,7 @@
 
 #include "options/option_errors.h"
 
-/* Runs in which the live blocks of a process are not all known. */
+/* Options with which memtrace does not know all live blocks of a process. */
 static const struct {
 	enum option_id id;
 	const char *why;

@@ -37,8 +37,8 @@ OPTION(NAMES,
 OPTION(ADDRESSES,
 	"addresses", .offline = OFFLINE_ALL,
 	.kind = KIND_FLAG, FIELD(addresses),
-	.help = "show the addresses of all frames on a terminal, too (default: "
-		"where there is no name, and in text reports elsewhere)")
+	.help = "show the addresses of all frames on a terminal, too (default: only "
+		"those without a name there, and all in text reports elsewhere)")
 
 OPTION(PATHS,
 	"paths", .argument = "HOW", .offline = OFFLINE_ALL,

@@ -43,7 +43,7 @@ OPTION(FLAME_OF,
 	"flame-of", .argument = "WHAT", .offline = OFFLINE_REPLAY,
 	.kind = KIND_CHOICE, FIELD(flame_of), .choices = choice_flame_ofs,
 	.needs = MODE_TRAFFIC,
-	.help = "what is drawn by --flame, --flamegraph and --html: live (bytes, the "
+	.help = "what --flame, --flamegraph and --html show: live (bytes, the "
 		"default), peak (bytes when the heap was largest), traffic (bytes allocated), "
 		"lost (bytes that nothing points to) or count (live blocks)")
 
@@ -108,8 +108,8 @@ OPTION(LISTEN,
 
 OPTION(LISTEN_ALLOW_REMOTE,
 	"listen-allow-remote", .kind = KIND_FLAG, FIELD(listen_allow_remote),
-	.help = "let --listen use an address that other machines reach: whoever does "
-		"sees the names of the program's functions and files, and what it "
+	.help = "let --listen use an address that other machines reach: their users can "
+		"read the names of the program's functions and files, and what it "
 		"allocates")
 
 OPTION(FORCE,

@@ -59,8 +59,8 @@ OPTION(SORT,
 		"(blocks), traffic (bytes allocated), growth (since the last report), "
 		"age (of the oldest block), peak (most bytes at once), at-peak (bytes "
 		"when the heap was largest) temporary (blocks that were freed at once) or lost (bytes that nothing "
-		"points to); functions also by cumulative (bytes "
-		"with all that they call, their default)")
+		"points to); functions also by cumulative (their bytes and "
+		"their callees', the default there)")
 
 OPTION(GROUP_BY,
 	"group-by", .argument = "WHAT",

@@ -16,7 +16,7 @@ OPTION(WAIT_FOR,
 	"wait-for", .argument = "NAME", .kind = KIND_PATH, FIELD(wait_for),
 	.expected = "the name of a process, or the path of its program",
 	.help = "trace the process of this name (as pidof finds it), or with this "
-		"program if NAME has a '/'; wait for it if there is none, and for the "
+		"program if NAME has a '/'; wait until it starts, and for the "
 		"next one when it has ended, until memtrace is stopped")
 
 OPTION(FOLLOW_FORKS,

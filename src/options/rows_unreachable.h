@@ -23,8 +23,8 @@ OPTION(MAX_PAUSE,
 	.kind = KIND_DURATION, FIELD(max_pause_ns),
 	.min = UNITS_NS_PER_MS, .max = 60 * UNITS_NS_PER_S, .unit_ns = UNITS_NS_PER_S,
 	.expected = "a time from 1ms to 60s (a plain number is seconds), such as 200ms",
-	.help = "longest time that a search stops the process (default 1s); what was not "
-		"verified by then stays unverified")
+	.help = "longest time that a search stops the process (default 1s); blocks that it "
+		"could not verify in this time are reported as unverified")
 
 OPTION(UNREACHABLE_UNALIGNED,
 	"unreachable-unaligned", .kind = KIND_FLAG, FIELD(unreachable_unaligned),

@@ -145,7 +145,7 @@ static struct error *answer(void *state, struct confined_request *request)
 	struct created *created;
 
 	if (output >= OUTPUTS || !is_wanted(server->options, output))
-		return error_create(ERROR_USAGE, "there is no output %zu", output);
+		return error_create(ERROR_USAGE, "unknown output %zu", output);
 	created = &server->created[output];
 	/* With --force more requests could overwrite all files whose names differ in the
 	 * values. */

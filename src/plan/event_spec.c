@@ -98,7 +98,7 @@ static struct error *usage(const char *text, const char *why, const char *form)
 	if (!shown)
 		return error_no_memory();
 	return error_create(ERROR_USAGE, "--event: expected %s; got '%s'%s%s", form,
-			    shown, *why ? ", in which " : "", why);
+			    shown, *why ? ": " : "", why);
 }
 
 static struct error *unknown_kind(const char *text)

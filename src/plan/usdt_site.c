@@ -123,7 +123,7 @@ static const char *read_code(struct usdt_file *f, const struct usdt_place *place
 static const char *check_nop(const struct usdt_code *code, size_t at)
 {
 	if (memcmp(code->bytes + at, arch.nop, arch.nop_bytes) != 0)
-		return "there is no nop of one byte";
+		return "no one-byte nop at its place";
 	bool begins = arch.has_decoder ? insn_decode_to(code->bytes, code->size, at) == at
 				       : at % arch.code_alignment == 0;
 

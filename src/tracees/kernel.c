@@ -119,9 +119,10 @@ void kernel_say_tracing(const struct tracees *ts, const struct tracer *tracer,
 	}
 	if (!trace->places[KERNEL_PLACE_SLAB].len)
 		fputs("memtrace: the kernel hides its addresses (sysctl "
-		      "kernel.kptr_restrict): its functions have no names, pages include "
-		      "those of slabs and per-CPU memory, and interrupts cannot be told "
-		      "from the code that they interrupt\n",
+		      "kernel.kptr_restrict): its functions have no names, pages of "
+		      "slabs "
+		      "and per-CPU memory are counted as pages, and memtrace cannot "
+		      "distinguish interrupts from the code that they interrupt\n",
 		      stderr);
 	if (trace->pid) {
 		const struct tracee *t = ts->list.data[0];

@@ -86,10 +86,11 @@ struct error *listen_address_parse(const char *text, struct listen_address *ret)
 	if (!colon || (len == 9 && !strncmp(text, "localhost", 9)))
 		return parse_v4("127.0.0.1", port, ret) ? NULL : error_no_memory();
 	if (!len)
-		return error_create(ERROR_USAGE,
-				    "there is no address before the colon: a port alone "
-				    "means this machine, 0.0.0.0:PORT every address of "
-				    "it");
+		return error_create(
+			ERROR_USAGE,
+			"the address before the colon is missing: a port alone "
+			"means this machine, 0.0.0.0:PORT every address of "
+			"it");
 	snprintf(host, sizeof(host), "%.*s", (int)len, text);
 	if (len < sizeof(host) && host[0] == '[' && host[len - 1] == ']') {
 		host[len - 1] = '\0';

@@ -104,9 +104,9 @@ static void create(struct temp_dir *dir)
 		      "is written already");
 	/* Only outputs of the options. */
 	check_refused(writer_open(writer, OUTPUT_CSV, &values, "x", &file),
-		      "there is no output");
+		      "unknown output");
 	check_refused(writer_open(writer, WRITER_REPORT, NULL, "x", &file),
-		      "there is no output");
+		      "unknown output");
 	writer_stop(writer);
 }
 

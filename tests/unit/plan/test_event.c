@@ -209,8 +209,8 @@ static struct event_site find_one(const char *text, const struct event_options *
 static void nops_inside_instructions(void)
 {
 	check_forged("inside", "not known to be the beginning of an instruction");
-	check_forged("other", "there is no nop of one byte");
-	check_forged("longer", "there is no nop of one byte");
+	check_forged("other", "no one-byte nop at its place");
+	check_forged("longer", "no one-byte nop at its place");
 	CHECK(find_one(FORGED "right", &options).offset);
 	CHECK(!find_one(FORGED "right", &shared_options).is_private);
 }

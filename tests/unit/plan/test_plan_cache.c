@@ -232,14 +232,14 @@ static void drop_library(struct copied *copied)
 
 static bool find_in_file(const struct copied *copied, struct elf_identity *identity)
 {
-	const struct site_target nobody = {.unmapped = true};
+	const struct site_target no_target = {.unmapped = true};
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	struct plan_object known = before_analysis(copied->plan);
 	bool found;
 
 	REQUIRE(!elf_file_open(copied->path, &file));
 	*identity = elf_file_identity(file);
-	found = plan_cache_find(copied->cache, file, &nobody, &known);
+	found = plan_cache_find(copied->cache, file, &no_target, &known);
 	drop(&known);
 	return found;
 }

@@ -142,7 +142,7 @@ static void own_probes(void)
 		CHECK_INT(skipped->why, PLAN_SKIP_REFUSED);
 		unread += !!strstr(skipped->reason, "cannot read it");
 		few += !!strstr(skipped->reason, "too few");
-		nops += !!strstr(skipped->reason, "no nop");
+		nops += !!strstr(skipped->reason, "no one-byte nop");
 		inside += !!strstr(skipped->reason, "beginning of an instruction");
 		semaphores += !!strstr(skipped->reason, "its semaphore is not in");
 	}

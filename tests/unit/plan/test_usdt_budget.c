@@ -96,7 +96,7 @@ static void check_warnings(const struct plan *plan)
 		lines++;
 	CHECK_INT(lines, 3);
 	CHECK_CONTAINS(text, "300 probes otel_memory:free of /proc/self/exe are not "
-			     "traced: there is no nop of one byte\n");
+			     "traced: no one-byte nop at its place\n");
 	CHECK_CONTAINS(text, "300 probes otel_memory:free of /proc/self/exe are not "
 			     "traced: its semaphore");
 	CHECK_CONTAINS(text, "4 more places of USDT probes in /proc/self/exe");
