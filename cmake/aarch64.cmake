@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles for aarch64 on another machine, with Debian's gcc-aarch64-linux-gnu. The libraries'
-# headers are those of this machine, so objects can be compiled, but not linked:
+# Compiles for aarch64 on another machine, with Debian's gcc-aarch64-linux-gnu. It uses the
+# libraries' headers of this machine, so objects can be compiled, but not linked:
 #
 #    cmake -B build-aarch64 -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake
 #    cmake --build build-aarch64 --target rooms

@@ -35,7 +35,7 @@ struct abi_heap_peak {
 	uint64_t number;
 	uint64_t bytes;  /* live at the last peak */
 	uint64_t ticks;  /* time of the last peak */
-	uint64_t frozen; /* 1: memtrace is reading; there are no new peaks */
+	uint64_t frozen; /* 1: memtrace is reading; the peak does not change */
 	/* The most bytes that were live while memtrace read, if they were more than at
 	 * the peak before; 0: they were not. */
 	uint64_t missed_bytes;
@@ -149,7 +149,7 @@ done:
 
 /*
  * Add an event to the record of its call path. Returns 0 if another program was changing
- * the record: it can be preempted, so nobody waits for it.
+ * the record. It does not wait for that program, which may be preempted.
  */
 static inline int abi_path_peak_add(struct abi_path_peak *p, uint64_t label,
 				    uint64_t bytes, uint64_t blocks)

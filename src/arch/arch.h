@@ -71,7 +71,8 @@ bool arch_pc_write(pid_t tid, uint64_t pc);
 bool arch_pointers_read(pid_t tid, uint64_t *stack, uint64_t *storage);
 
 /* Give the calling thread a shadow stack. Functions that were called before cannot return
- * any more, so it is inlined. Returns 0 or -errno; -EOPNOTSUPP: there are none. */
+ * any more, so it is inlined. Returns 0 or -errno; -EOPNOTSUPP: the processor has none.
+ */
 static inline __attribute__((always_inline)) long arch_shadow_stack_enable(void);
 
 #if defined(__x86_64__)

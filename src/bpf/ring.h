@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a BPF ring buffer (BPF_MAP_TYPE_RINGBUF). libbpf's ring_buffer needs a watch of
- * epoll, of which a user has a limited number (fs.epoll.max_user_watches). This one needs
- * none: the map's descriptor can be passed to poll(2).
+ * Reads a BPF ring buffer (BPF_MAP_TYPE_RINGBUF). libbpf's ring_buffer needs an epoll
+ * watch, and the kernel limits the watches of a user (fs.epoll.max_user_watches). This
+ * reader needs no watch: the map's descriptor can be passed to poll(2).
  *
  * The layout is in Documentation/bpf/ringbuf.rst and kernel/bpf/ringbuf.c.
  */
@@ -36,7 +36,7 @@ bool ring_is_held_up(const struct ring *ring);
 /* Readable while there are records. Borrowed. */
 int ring_fd(const struct ring *ring);
 
-/* For tests: a ring in memory. `positions` are those of the reader and of the writer;
+/* For tests: a ring in memory. `positions`: the reader's and the writer's.
  * `data` has twice `size` bytes, both halves with the same contents. */
 struct ring *ring_over(unsigned long *positions[2], void *data, size_t size, ring_fn fn,
 		       void *arg);

@@ -29,8 +29,8 @@ enum run_need {
 
 #define ALL_MODES 0
 
-/* Ordered: each fragment builds on earlier ones. A run contains those whose needs are
- * met, and after them those of its mode (source_mode.fragments). */
+/* Ordered: each fragment builds on earlier ones. A run contains the fragments whose needs
+ * are met, followed by the fragments of its mode (source_mode.fragments). */
 static const struct fragment {
 	const char *name;
 	unsigned able;  /* set of enum mode_ability */

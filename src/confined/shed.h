@@ -14,10 +14,10 @@
 #include "util/error.h"
 
 /*
- * The user and group id of processes that have given up root's: 0x7f and "mtr". The id
- * has to go because a process of user 0 needs no capability to use root's own files. No
- * account has this id. So no other process may send signals to these processes, and they
- * share no limits with others, as processes of "nobody" (65534) would.
+ * The user and group id of processes that have given up root's: 0x7f and "mtr". They give
+ * up user 0 because it needs no capability to use root's own files. No account has this
+ * id. So no other process may send signals to these processes, and they share no limits
+ * with others. With id 65534, an account that services share, both would be possible.
  */
 #define SHED_USER ((uid_t)0x7f6d7472)
 /* Used in a user namespace that lacks SHED_USER. */

@@ -72,9 +72,9 @@ void traffic_tables_end_process(struct traffic_tables *tables, uint32_t slot);
 void traffic_tables_weigh(const struct traffic_tables *tables, uint64_t size_bytes,
 			  uint64_t *bytes, uint64_t *blocks);
 
-/* From now on there is no new peak, so that what was live at the last one can be read
- * while the targets run. Programs that run already may still change it: wait for their
- * end, and count late events. */
+/* Stop recording new peaks, so that the blocks live at the last one can be read while the
+ * targets run. BPF programs that are already running may still change them: wait until
+ * they have ended, and count late events. */
 void traffic_tables_freeze_peak(struct traffic_tables *tables);
 
 /* Continue. If the heap has become larger meanwhile, this is its new peak. `ticks` is the

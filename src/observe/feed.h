@@ -2,7 +2,7 @@
 /*
  * How a run hands its state to a consumer in another process, such as the one that
  * answers HTTP requests: the consumer asks over a socket, and the run answers with a
- * snapshot in the format of --save, in a memory file that nobody can change any more. The
+ * snapshot in the format of --save, in a memory file that is sealed against changes. The
  * run never waits for the consumer. observe/observer.h is the consumer's side.
  *
  * The consumer shares no memory with the run, so it can render a snapshot for as long as
@@ -40,7 +40,7 @@ bool feed_is_asked(int socket, bool *gone);
 struct error *feed_send(int socket, const struct snapshot *snap, uint64_t taken_ns,
 			bool *sent) __attribute__((warn_unused_result));
 
-/* Answer that there is no snapshot. False as *sent above. */
+/* Answer that no snapshot is available. False as *sent above. */
 bool feed_refuse(int socket, const char *why);
 
 #endif

@@ -32,8 +32,9 @@ struct observer *observer_create(int socket, const struct options *options,
 void observer_destroy(struct observer *observer);
 
 /*
- * Get an observation whose question was put at most `max_age_ns` ago; asks the run if
- * there is none. The caller returns it by observer_put(). ERROR_GONE: the run has ended.
+ * Get an observation that was requested at most `max_age_ns` ago. If the observer has
+ * none, it asks the run. The caller returns it by observer_put(). ERROR_GONE: the run has
+ * ended.
  * ERROR_NOT_FOUND: it has no snapshot; the message says why. ERROR_IO: it did not answer
  * in `timeout_ns`.
  */
@@ -58,7 +59,8 @@ struct error *observer_report_since(const struct observer *observer,
 				    struct report_history *base, struct report **ret)
 	__attribute__((warn_unused_result));
 
-/* What observer_report_since() needs of an observation, which need not stay. Owned. */
+/* Copy the part of an observation that observer_report_since() needs. The observation may
+ * be returned afterwards. Owned by the caller. */
 struct error *observer_history(const struct observer *observer,
 			       const struct observation *observation,
 			       struct report_history **ret)

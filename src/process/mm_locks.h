@@ -27,8 +27,8 @@
 
 /*
  * Find a process of the machine that holds its lock for longer than `patience_ns`.
- * Returns its pid; 0: there is none, or looking failed. Only processes that /proc shows
- * are looked at. If none was found in the last 50 ms, nothing is looked at.
+ * Returns its pid; 0: not found, or the search failed. Only processes that /proc shows
+ * are searched. If a search in the last 50 ms found none, returns 0 at once.
  */
 int mm_locks_find_held(uint64_t patience_ns);
 

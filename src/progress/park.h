@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the main thread from returning from the read in which it is stuck. Another thread
- * can then fork a child in which the main thread's data is complete, however late the
- * read ends.
+ * Keeps the main thread from returning from the read that it is stuck in. Another thread
+ * can then fork a child that has the main thread's data in a consistent state, however
+ * late the read ends.
  */
 #ifndef PROGRESS_PARK_H
 #define PROGRESS_PARK_H

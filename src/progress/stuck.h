@@ -5,7 +5,7 @@
  * waits for such a server in mmap(). No signal interrupts such a read.
  *
  * /proc/self/task/TID/syscall (proc_pid_syscall(5)) has the number and the arguments of
- * the system call in which a thread waits, and its stack pointer. While they stay the
+ * the system call that a thread waits in, and its stack pointer. While they stay the
  * same, it is the same call. Waiting for a reader of the output, for a child's answer or
  * for a processor does not count.
  */

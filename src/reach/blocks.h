@@ -37,8 +37,8 @@ struct reach_blocks {
 	uint32_t *gib;         /* by address >> 30: 1 + index into clusters; 0: none */
 	VEC(struct reach_cluster) clusters;
 	VEC(uint32_t)
-	cells; /* the last block that starts at or before the cell, or the
-		  first block if there is none */
+	cells; /* the last block that starts at or before the cell, or
+		  the cluster's first block if all start after it */
 };
 
 /*
@@ -46,7 +46,7 @@ struct reach_blocks {
  * drops those that are outside of user addresses or start like another one, gives empty
  * blocks one byte, and cuts blocks that overlap the next one: an allocator that is
  * broken, or hostile, may report such blocks. Returns the number of blocks that remain.
- * `number` is sorted along; NULL: there are none.
+ * `number` is sorted along; may be NULL.
  */
 uint32_t reach_blocks_tidy(uint64_t start[], uint64_t end[], uint32_t number[],
 			   uint32_t count);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sorts lost blocks into groups, each of which one block heads. A lost block that another
- * lost block points to is lost because of that one: if the program gave up the head of a
- * list, the rest went with it. In a cycle the block with the lowest address is the head.
+ * Sorts lost blocks into groups. Each group has one block as its head. A lost block that
+ * another lost block points to is lost because of that one: if the program lost the head
+ * of a list, it lost the rest with it. In a cycle the block with the lowest address is
+ * the head.
  * (Valgrind's memcheck and LeakSanitizer say "definitely" or "directly lost" of heads,
  * and "indirectly lost" of the others.)
  */
@@ -21,9 +22,9 @@ struct reach_groups {
 	uint32_t *head;
 };
 
-/* Group the unreached blocks of `marks`, which is not changed. They are read, but may be
- * read at leisure: as nobody has a pointer to them, nobody writes to them. Owner: the
- * caller, reach_groups_deinit(). */
+/* Group the unreached blocks of `marks`, which is not changed. Reads their contents. The
+ * process may run meanwhile: it has no pointer to these blocks, so it does not write to
+ * them. Owner: the caller, reach_groups_deinit(). */
 struct error *reach_groups_init(const struct reach_marks *marks,
 				struct reach_memory *memory, struct reach_groups *ret)
 	__attribute__((warn_unused_result));

@@ -51,7 +51,7 @@ struct error *reach_search_verify(struct reach_search *search,
 				  const struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
-/* Let the processes go on; there is no verdict. */
+/* Let the processes continue, and end the search without verdicts. */
 void reach_search_give_up(struct reach_search *search);
 
 /* Add to `snap` what is known from all searches. Before the first search: nothing. */

@@ -59,7 +59,7 @@ struct error *reach_stacks_cut(const struct reach_threads *threads,
 	return err;
 }
 
-/* Is it laid out like a stack: memory above a page that nobody may touch? */
+/* Is it laid out like a stack: memory above an inaccessible page? */
 static bool looks_like_stack(const struct proc_maps *maps, size_t i)
 {
 	const struct proc_mapping *m = &maps->mappings.data[i], *below = m - 1;

@@ -42,8 +42,8 @@ struct error *reach_threads_stop(int pid, uint64_t deadline_ns, struct reach_thr
  */
 void reach_threads_release(struct reach_threads *threads);
 
-/* From now on, let threads go on that stop when nobody waits for it: by a handler of
- * SIGCHLD of this process; other threads must block it. */
+/* Install a handler of SIGCHLD that continues threads that stop while this process does
+ * not wait for them. Other threads of this process must block SIGCHLD. */
 void reach_threads_release_late(void);
 
 /* Read the registers that are in struct reach_thread. */

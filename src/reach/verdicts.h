@@ -55,9 +55,9 @@ bool reach_verdicts_add(struct reach_verdicts *verdicts,
 	__attribute__((warn_unused_result));
 void reach_verdicts_sort(struct reach_verdicts *verdicts);
 
-/* Drop the blocks that are not in the snapshot any more, and count those that were freed
- * although they were lost. Not those of a process that has ended. To be called before the
- * verdicts of a new search are added. False: memory is out. */
+/* Drop the blocks that are not in the snapshot any more, and count the blocks that were
+ * freed although a search found them lost, except in a process that has ended. To be
+ * called before the verdicts of a new search are added. False: memory is out. */
 bool reach_verdicts_audit(struct reach_verdicts *verdicts, const struct snapshot *snap)
 	__attribute__((warn_unused_result));
 

@@ -4,8 +4,8 @@
  * The includer defines FORMAT(). No include guard: the file is included more than once.
  *
  * SHOWN: REPORTS if --format takes the name, else HIDDEN.
- * FILE: OUTPUT_FILE (enum output_kind) is the file that is written in this format; NONE:
- * there is none.
+ * FILE: OUTPUT_FILE (enum output_kind) is the file that is written in this format, or
+ * NONE.
  * SCOPE: ALL, or LIVE if the format has one view and one order, of live memory of
  * processes.
  */

@@ -32,7 +32,7 @@ struct paths {
 };
 
 /* What options.flame_of makes of a row: its number of bytes, or of blocks if they are
- * drawn, and how many blocks these are. */
+ * shown, and how many blocks these are. */
 struct report_measure {
 	uint64_t size, count;
 };

@@ -35,8 +35,8 @@ static void put_stack_heading(const struct ui *ui, struct canvas *canvas,
 	strbuf_deinit(&text);
 }
 
-/* The line of a frame, or behind the last one why the stack ends. False: there is none.
- */
+/* Append the line of frame `index`. After the last frame: why the stack ends. False: no
+ * such line. */
 static bool append_stack_line(const struct ui *ui, const struct item *item, size_t index,
 			      struct strbuf *text)
 {

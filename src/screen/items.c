@@ -274,7 +274,7 @@ static bool split(struct model *model, uint32_t first, uint32_t count, uint32_t 
 	return ok;
 }
 
-/* Fill the bytes of functions with all that they call. */
+/* Fill the bytes that each function and its callees allocated. */
 static bool add_totals(struct model *model, const bool *shown)
 {
 	const struct moment_section *section = section_of(model);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the keys do: one table, from which the help is made, too. */
+/* What the keys do: one table. The help is made from it, too. */
 #ifndef SCREEN_KEYS_H
 #define SCREEN_KEYS_H
 
 #include <stddef.h>
 
-/* Keys that are no characters. */
+/* Keys that do not stand for a character. */
 enum screen_key {
 	SCREEN_KEY_UP = 0x110000, /* above all characters of Unicode */
 	SCREEN_KEY_DOWN,

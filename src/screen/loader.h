@@ -38,7 +38,7 @@ void loader_write(struct loader *loader, const struct moment *moment,
 
 /* Readable when there is a result. Borrowed. */
 int loader_fd(const struct loader *loader);
-/* Take it. False: there is none. */
+/* Take the result. False: not ready. */
 bool loader_take(struct loader *loader, struct loader_result *ret);
 
 #endif

@@ -16,7 +16,7 @@
 #include "util/fd_message.h"
 
 #define STREAM_BYTES ((size_t)256 * 1024)
-#define KEYS_AT_ONCE 64 /* then what has changed is drawn */
+#define KEYS_AT_ONCE 64 /* keys handled before the screen is redrawn */
 
 static void say(struct ui *ui, const char *before, const char *text)
 {

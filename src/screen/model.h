@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of the screen: which lines there are, in which order, and which of them is
- * selected. It knows nothing of terminals.
+ * The table of the screen: its lines, their order, and the selected line. It does not
+ * depend on the terminal.
  */
 #ifndef SCREEN_MODEL_H
 #define SCREEN_MODEL_H
@@ -122,10 +122,10 @@ bool model_expand(struct model *model) __attribute__((warn_unused_result));
 bool model_collapse(struct model *model) __attribute__((warn_unused_result));
 
 /* Select the next line (with `backwards` the one before) whose name contains
- * `model->search`. False: there is none. */
+ * `model->search`. False: not found. */
 bool model_search(struct model *model, bool backwards);
 
-/* The selected item; NULL: there is none. */
+/* The selected item, or NULL. */
 const struct item *model_selected(const struct model *model);
 
 /* Append the name of an item, escaped, in at most `columns`. */

@@ -70,8 +70,8 @@ struct moment_options {
 /*
  * Read the snapshot of `file`, which snapshot_file_open() has opened, or whose `in` and
  * `size_bytes` the caller has set, and make a moment of it. Takes ownership of `file`,
- * also after an error. The caller calls moment_destroy() on *ret. Errors are those of
- * snapshot_file_load(), or memory is out.
+ * also after an error. The caller calls moment_destroy() on *ret. Fails as
+ * snapshot_file_load() does, and if memory is out.
  */
 struct error *moment_create(struct snapshot_file *file,
 			    const struct moment_options *options, struct moment **ret)
@@ -89,8 +89,9 @@ bool moment_find_steps(struct moment *moment, size_t section)
 /* A hash of a group's texts, for the same use as moment_path.key. */
 uint64_t moment_group_key(const struct moment *moment, uint32_t group);
 
-/* The frame that a call path is named after: the innermost one that is no allocation
- * function; its depth if it has no frames. */
+/* Index of the frame that a call path is named after: the innermost visible one that is
+ * not in an allocation function. If all visible ones are: the outermost. If no frame is
+ * visible: the number of frames. */
 size_t moment_leaf(const struct report_row *row);
 
 #endif

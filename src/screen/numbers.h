@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of a line of the table, and the orders in which lines can be. */
+/* The numbers of a line of the table, and the orders that lines can be sorted in. */
 #ifndef SCREEN_NUMBERS_H
 #define SCREEN_NUMBERS_H
 

@@ -18,7 +18,7 @@ enum pipe_kind {
 	PIPE_SUSPEND,    /* the terminal is restored: stop until the shell resumes us */
 	/* From the parent. */
 	PIPE_SNAPSHOT, /* with the descriptor of a snapshot file of `value` bytes */
-	PIPE_ENDED,    /* the run is over, and there are no more snapshots */
+	PIPE_ENDED,    /* the run is over: no snapshots follow */
 	PIPE_RESUMED,  /* after PIPE_SUSPEND */
 };
 

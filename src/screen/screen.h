@@ -53,7 +53,7 @@ bool screen_is_ready(const struct screen *screen);
 struct error *screen_give(struct screen *screen, const struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
-/* Tell that there are no more snapshots. */
+/* Tell the screen that no snapshots follow. */
 void screen_ended(struct screen *screen);
 
 /* End the process, restore the terminal, and print the messages that the screen has

@@ -11,7 +11,8 @@ static bool is_port(const char *text)
 	return strlen(text) == strspn(text, "0123456789");
 }
 
-/* The part before the port. False: it is too long, or what follows is no port. */
+/* Write the part before the port. False: too long, or followed by something else than a
+ * port. */
 static bool split(const char *host, char ret[INET6_ADDRSTRLEN + 2])
 {
 	const char *end = *host == '[' ? strchr(host, ']') : strchrnul(host, ':');

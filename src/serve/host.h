@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* Is this the Host header of somebody who means this machine: an address in numbers, or
- * "localhost", with or without a port? */
+/* Does this Host header name this machine: a numeric address or "localhost", with or
+ * without a port? */
 bool host_is_local(const char *host);
 
 #endif

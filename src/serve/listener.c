@@ -40,7 +40,7 @@ static int bind_to(int fd, const struct listen_address *address)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	if (!address->path)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* From its creation on, nobody else may connect. */
+	/* The socket is created with this mode: no other user may connect at any time. */
 	before = umask(0177);
 	result = bind(fd, (const struct sockaddr *)&address->socket, address->size_bytes);
 	umask(before);

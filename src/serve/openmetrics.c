@@ -22,7 +22,7 @@ void openmetrics_begin(FILE *out, const struct openmetrics_family *family)
 	fprintf(out, "# HELP %s %s\n", family->name, family->help);
 }
 
-/* After escape_text() there are no control characters, and the text is UTF-8. */
+/* escape_text() leaves UTF-8 without control characters. */
 static void put_value(FILE *out, const char *value)
 {
 	_cleanup_(freep) char *escaped = escape_dup(value ? value : "");

@@ -13,7 +13,8 @@
 
 struct page {
 	const struct options *options;
-	/* NULL: there is none, and `why` says why. Only for a page that needs none. */
+	/* NULL, only for a page that needs no observation: not available; `why` says why.
+	 */
 	const struct observation *observation;
 	const char *why;
 	/* The observation's, or the changes since an earlier one, with ?seconds=N. */

@@ -34,7 +34,8 @@ static const char *take_top(struct query *query, const char *value)
 	return NULL;
 }
 
-/* Go's servers collect garbage first. Here there is none, and nothing depends on it. */
+/* In Go's servers, "gc" collects garbage first. memtrace has nothing to collect, so the
+ * value is ignored. */
 static const char *take_gc(struct query *query, const char *value)
 {
 	(void)query;

@@ -21,7 +21,7 @@ struct route {
 
 #define ROUTE_TEXT_TYPE "text/plain; charset=utf-8"
 
-/* The route of a path, without its query. NULL: there is none. Static. */
+/* The route of a path, without its query. NULL: not found. Static. */
 const struct route *route_find(const char *path);
 
 /* The Content-Type of the page that a query asks for. Static. */

@@ -18,7 +18,7 @@
 #define BASE_NS (NS_PER_S / 10)
 /* How long to wait for a snapshot. */
 #define SNAPSHOT_NS (30 * NS_PER_S)
-/* A snapshot that nobody asks for is kept this long. */
+/* A snapshot is kept this long after it was last asked for. */
 #define KEEP_NS (10 * NS_PER_S)
 /* Changes that are counted at one time. Each has the sums of all call paths. */
 #define BEGUN_MAX 32

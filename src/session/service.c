@@ -173,7 +173,7 @@ static void say_tracing(int pid)
 	(void)notify_manager(state);
 }
 
-/* Wait a moment. Clients are told that there is no process. */
+/* Wait a moment. Clients get the answer that no process is traced. */
 static void pause_for(struct service *s)
 {
 	struct pollfd fds[] = {{.fd = s->signal_fd, .events = POLLIN},

@@ -2,8 +2,8 @@
 /*
  * --wait-for: traces a process, and when it has ended the next one of that name. Each is
  * traced by a child of this process, in a run of its own. This process waits for them,
- * and owns what outlives a run: the server of --listen, whose clients are told that there
- * is no process in between.
+ * and owns what outlives a run: the server of --listen. Between two runs, the server
+ * answers that no process is traced.
  */
 #ifndef SESSION_SERVICE_H
 #define SESSION_SERVICE_H

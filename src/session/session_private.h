@@ -105,7 +105,7 @@ void session_observe(struct session *s);
 
 /* --- session_screen.c --------------------------------------------------------------- */
 
-/* With --live, start the screen, or say why there is none. `to_terminal`: the reports
+/* With --live, start the screen, or say why it cannot start. `to_terminal`: the reports
  * would go to the terminal. Sets s->interval_ns. */
 struct error *session_screen_start(struct session *s, bool to_terminal)
 	__attribute__((warn_unused_result));

@@ -155,7 +155,8 @@ struct snapshot_search {
 	uint64_t pause_ns;   /* the longest time that it stopped a process */
 	uint64_t read_bytes; /* memory that it read */
 	uint64_t threads;    /* that it stopped */
-	uint64_t processes, unsearched; /* in which it looked, and could not look */
+	uint64_t processes;  /* that it searched */
+	uint64_t unsearched; /* processes that it could not search */
 	bool has_rings; /* requests to the kernel (io_uring) may hold pointers, unseen */
 	struct snapshot_unreachable total; /* of all blocks, also those without a stack */
 };

@@ -93,8 +93,8 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* Does the module's name mean the same file in all processes? The kernel appends "
- * (deleted)" to the path of a file that is no longer in a directory or never was, such
- * as memfd_create() and shared memory (d_path(), fs/d_path.c). */
+ * (deleted)" to the path of a file without a directory entry: a file that was removed, of
+ * memfd_create(), or shared memory (d_path(), fs/d_path.c). */
 static bool is_file(const struct snapshot_module *module)
 {
 	return module->build_id || !strcmp(module->path, "[vdso]") ||

@@ -27,8 +27,8 @@ void timeline_destroy(struct timeline *timeline);
 struct error *timeline_add(struct timeline *timeline, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
-/* Fill the moments and trends of a snapshot as timeline_add() would, without adding it:
- * those of later snapshots are as if it had not been. */
+/* Fill the moments and trends of a snapshot as timeline_add() would, without adding it to
+ * the timeline: later snapshots do not depend on it. */
 struct error *timeline_show(struct timeline *timeline, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 

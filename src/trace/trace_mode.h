@@ -66,7 +66,7 @@ struct trace_mode {
 	struct error *(*drop_slots)(struct tracer *t, const bool gone[], bool held[]);
 	/* How probes are attached, for -v; NULL: as attach_ops.name says. */
 	const char *(*attach_name)(const struct tracer *t);
-	/* Check and print for --dry-run what is not in plans. */
+	/* For --dry-run: check and print the probes that are not in plans. */
 	struct error *(*dry_run)(const struct tracer_setup *setup, FILE *out);
 };
 

@@ -142,7 +142,7 @@ struct tracer {
 	VEC(uint64_t) event_bases;          /* hits of each stack that were removed */
 	uint64_t events_gone;               /* hits of processes that were removed */
 	struct ring *ring;                  /* only with mappings */
-	struct ring *news;                  /* NULL: there is none */
+	struct ring *news;                  /* NULL: the probes have no such ring */
 	bool has_news;                      /* the last read of it found some */
 	VEC(struct slot_book) books;
 	size_t mapping_pieces; /* in all books */

@@ -529,7 +529,7 @@ uint32_t miss_handler_stack(struct miss_handler *l, uint32_t stack)
 	return found;
 }
 
-/* The misses that nobody has taken out of the ring. */
+/* Number of misses in the ring that have not been read. */
 static uint64_t in_ring(const struct miss_handler *l)
 {
 	const struct abi_control *control = l->maps.control;

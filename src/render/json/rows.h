@@ -28,8 +28,9 @@ void json_write_singles(struct json_page *page, const struct report_section *sec
 /* Write "live_sizes": the sizes of all blocks of the section. */
 void json_write_live_sizes(struct json_page *page, const struct report_section *section);
 
-/* How many of `count` entries of a list are written: all that are in the report, or with
- * groups at most options.entries, because groups need all rows. */
+/* How many of `count` entries of a list are written. Without groups: all entries of the
+ * report. With groups: at most options.entries; the report then has all rows, because
+ * groups are sums of them. */
 size_t json_shown(const struct report *report, size_t count);
 
 /* Does the section have traffic? */
