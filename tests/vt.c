@@ -132,7 +132,7 @@ void vt_resize(struct vt *vt, unsigned columns, unsigned lines)
 	REQUIRE(!ioctl(vt->master, TIOCSWINSZ, &size));
 }
 
-/* Show what is there to read. */
+/* Read what the terminal has, and show it. */
 static void show(struct vt *vt)
 {
 	char bytes[4096];

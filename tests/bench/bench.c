@@ -91,7 +91,7 @@ static const struct section sections[] = {
 
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
 
-/* Without arguments every section is; "table" stands for those of the table. */
+/* Without arguments every section is wanted. "table": the sections of README's table. */
 static bool is_wanted(const struct section *section, int argc, char *const argv[])
 {
 	for (int i = 1; i < argc; i++)
@@ -109,7 +109,7 @@ static void check_names(int argc, char *const argv[])
 		for (size_t k = 0; k < SECTIONS; k++)
 			is_known |= !strcmp(argv[i], sections[k].name);
 		if (!is_known)
-			die("there is no section \"%s\"", argv[i]);
+			die("unknown section \"%s\"", argv[i]);
 	}
 }
 

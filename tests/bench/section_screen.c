@@ -214,7 +214,7 @@ void section_screen(void)
 	ui.utf8 = true;
 	ui_resize(&ui, 120, 40);
 	moment = measure_updates(&ui, &canvas, fd, size_bytes, &update_ms);
-	printf("\n--live, %d call paths, %d blocks, %.1f MB to hand over\n", STACKS,
+	printf("\n--live, %d call paths, %d blocks, a snapshot of %.1f MB\n", STACKS,
 	       BLOCKS, (double)size_bytes / 1e6);
 	printf("%-44s %8.1f ms cpu\n", "the run adds names to the snapshot", names_ms);
 	printf("%-44s %8.1f ms cpu\n", "the run writes the snapshot", write_ms);

@@ -152,7 +152,7 @@ static void search(const struct heap *heap, pid_t pid, struct figures *ret)
 		ret->lost += table.level[i] == REACH_UNREACHED;
 }
 
-/* In a process of its own, whose peak of memory is that of the search. */
+/* In a process of its own, so that its peak of memory is the peak of the search. */
 static struct figures search_apart(const struct heap *heap, pid_t target)
 {
 	struct figures figures = {0};

@@ -177,7 +177,7 @@ static const char *call(const char *name)
 
 	*(void **)&function = dlsym(RTLD_DEFAULT, name);
 	if (!function)
-		return "there is none";
+		return "not found";
 	function();
 	return "called";
 }

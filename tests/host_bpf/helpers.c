@@ -75,7 +75,6 @@ uint64_t bpf_jiffies64(void)
 
 uint32_t bpf_get_prandom_u32(void)
 {
-	host_now->drawn++;
 	return host_now->random;
 }
 

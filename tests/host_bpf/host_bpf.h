@@ -39,8 +39,7 @@ struct host_context {
 	uint32_t cpu;
 	uint64_t cookie;
 	uint64_t function; /* address of the probe; bpf_get_func_ip() */
-	uint32_t random;   /* next random number; bpf_get_prandom_u32() counts `drawn` */
-	unsigned drawn;
+	uint32_t random;   /* what bpf_get_prandom_u32() returns */
 	/* User memory that can be read: [start, end) */
 	uintptr_t memory_start, memory_end;
 	/* Called before each access of a map and each atomic operation, where another
@@ -110,7 +109,7 @@ void host_maps_reset(void);
 /* Free what was deleted from hashes. No program may run that has looked it up. */
 void host_maps_settle(void);
 
-/* By name or descriptor; NULL: there is none. */
+/* By name or descriptor; NULL: not found. */
 struct host_map *host_map_find(const char *name);
 struct host_map *host_map_of(int fd);
 
@@ -145,7 +144,8 @@ int host_ring_output(struct host_map *ring, const void *data, uint64_t size);
 void *host_ring_reserve(struct host_map *ring, uint64_t size);
 void host_ring_submit(void *data);
 
-/* Take the oldest record. Returns false if there is none, or if it is not submitted. */
+/* Take the oldest record. Returns false if the ring is empty or the record not submitted.
+ */
 bool host_ring_take(struct host_map *ring, void *ret, size_t size);
 
 #endif

@@ -12,7 +12,7 @@ struct variant {
 	struct source_run run; /* points to `config`: do not copy */
 };
 
-/* Returns false if there is no variant of this name. */
+/* Returns false if the name is unknown. */
 bool variant_init(const char *name, struct variant *ret);
 
 /* The sites of all functions that the variant traces. Returns false without memory. */

@@ -72,7 +72,7 @@ static const char *fault_of_names(char *cell)
 			return "expected the name of a test";
 		*end = '\0';
 		if (!is_test(cell + 1))
-			return "there is no such test";
+			return "unknown test";
 		cell = end + 1;
 		if (!*cell)
 			return NULL;
@@ -91,7 +91,7 @@ static const char *fault_of(char *cell)
 	return strlen(cell) >= length + LEAST_REASON ? NULL : "expected a reason";
 }
 
-/* The last cell of the row. NULL: the line is no row. */
+/* The last cell of the row. NULL: the line is not a row. */
 static char *last_cell(char *line)
 {
 	size_t length = strcspn(line, "\n");

@@ -44,7 +44,7 @@ endif()
 find_library(LIBC_ARCHIVE libc.a)
 if(LIBC_ARCHIVE AND OBJCOPY)
 	add_static_target(allocators_static -static -Wl,--build-id)
-	# The last section names the debug file, by which memtrace finds it.
+	# memtrace finds the debug file by its name in the last section.
 	add_custom_command(OUTPUT allocators_stripped allocators_stripped.debug
 		COMMAND ${OBJCOPY} --only-keep-debug $<TARGET_FILE:allocators_static>
 			allocators_stripped.debug
@@ -71,8 +71,8 @@ foreach(name rcrt1.o libstdc++.a)
 	add_static_target(allocators_static_pie${kind} -static-pie ${runtime})
 	target_compile_options(allocators_static_pie${kind} PRIVATE -fPIE)
 endforeach()
-# A program with its own allocator that no other file can see, and one in which only malloc
-# is hidden and the symbol table is stripped.
+# A program with its own allocator, whose functions no other file can call; and a stripped
+# program that hides only malloc.
 add_target(own_malloc_hidden targets/own_malloc.c)
 target_compile_definitions(own_malloc_hidden PRIVATE MALLOC_VISIBILITY="hidden"
 	OTHER_VISIBILITY="hidden")

@@ -404,7 +404,7 @@ static void children(void)
 }
 
 /* Without a target memtrace counts the events of all processes except itself. */
-static void everybody(void)
+static void all_processes(void)
 {
 	const char *const argv[] = {memtrace_path,
 				    "--format",
@@ -574,7 +574,7 @@ int main(void)
 	RUN(files);
 	RUN(command);
 	RUN(children);
-	RUN(everybody);
+	RUN(all_processes);
 	RUN(our_child);
 	RUN(bad_input);
 	RUN(hidden_addresses);

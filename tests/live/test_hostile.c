@@ -427,7 +427,7 @@ static void no_regular_files(void)
 
 /* --- what the target may not read --------------------------------------------------- */
 
-/* The user and group "nobody". */
+/* User and group ids without privileges. */
 #define NOBODY "65534:65534"
 
 /* A folder with a program that has neither symbols nor a build-id, and names "x.debug" as

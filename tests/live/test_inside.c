@@ -165,7 +165,7 @@ static void products_that_are_too_large(void)
 /* One call in ten of 2,000: 200, with a deviation of 13.4. The bounds are six deviations,
  * which chance never reaches. If all calls that pass no entry site were counted, there
  * would be 1,100. */
-static void refused_calls_are_drawn(void)
+static void refused_calls_are_sampled(void)
 {
 	struct both both = trace("refused", RULES " --sample-every 10");
 
@@ -324,7 +324,7 @@ int main(void)
 	RUN(calls_that_are_refused);
 	RUN(refused_calls_are_filtered);
 	RUN(products_that_are_too_large);
-	RUN(refused_calls_are_drawn);
+	RUN(refused_calls_are_sampled);
 	RUN(glibc_finds_a_corrupt_heap);
 	return check_done();
 }

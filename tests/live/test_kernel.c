@@ -281,7 +281,7 @@ static void one_process(void)
 	hold_and_close(live_pid(target), "", 0);
 }
 
-static void everybody(void)
+static void all_processes(void)
 {
 	hold_and_close(0, "", 0);
 	hold_and_close(0, "--tables hashes", 0);
@@ -488,7 +488,7 @@ static void missing_tracepoints(void)
 
 static void bad_input(void)
 {
-	/* User 65534 (nobody) may not trace. */
+	/* User 65534 may not trace. */
 	const char *const argv[] = {memtrace_path, "--kernel", NULL};
 
 	check_refused(argv, 65534, 1, "memtrace: ", "");
@@ -500,7 +500,7 @@ int main(void)
 	probes_before = probes_find();
 	target = target_start(KERNEL_HOLDER);
 	RUN(one_process);
-	RUN(everybody);
+	RUN(all_processes);
 	RUN(by_records);
 	RUN(the_kernels_numbers);
 	RUN(formats);

@@ -207,7 +207,7 @@ static void watches_run_out_with(const char *option, const char *value)
 	CHECK(probes_gone(probes_before));
 }
 
-/* The unwinder's and the checks' rings need no watch, nor those of perf events. */
+/* The rings of the unwinder, of the checks and of perf events need no watch. */
 static void watches_run_out(void)
 {
 	watches_run_out_with("--attach", "auto");

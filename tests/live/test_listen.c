@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --listen on a real process: the numbers are those of the reports, which it does not
- * disturb. tests/unit/serve has the requests that are wrong, slow or many. */
+/* --listen on a real process: its numbers equal the reports', and it does not change the
+ * reports. tests/unit/serve tests wrong, slow and many requests. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ static int64_t metric(const struct http_answer *a, const char *name)
 			return strtoll(strrchr(strndupa(line, strcspn(line, "\n")), ' '),
 				       NULL, 10);
 	}
-	CHECK_FAIL("there is no metric %s", name);
+	CHECK_FAIL("missing metric %s", name);
 	return -1;
 }
 

@@ -452,7 +452,7 @@ static void exec_of_another_allocator(void)
 /* The process is forked and executes a program before memtrace gets either event: it
  * shares no file with its parent. With enough other processes before it, the kernel's
  * buffers overflow, and only the probes report it. */
-static void before_anybody_looks(unsigned others)
+static void executed_between_two_reads(unsigned others)
 {
 	static const char format[] =
 		"echo '{\"ready\": true}'; read go; i=0;"
@@ -488,10 +488,10 @@ static void before_anybody_looks(unsigned others)
 	live_destroy(target);
 }
 
-static void another_allocator_before_anybody_looks(void)
+static void another_allocator_between_two_reads(void)
 {
-	before_anybody_looks(0);
-	before_anybody_looks(1000);
+	executed_between_two_reads(0);
+	executed_between_two_reads(1000);
 }
 
 /* memtrace exits with the command's status, and counts the command's children. */
@@ -670,7 +670,7 @@ int main(void)
 	RUN(spawned_programs);
 	RUN(children_that_live_on);
 	RUN_WITH_RETURN_PROBES(exec_of_another_allocator);
-	RUN_WITH_RETURN_PROBES(another_allocator_before_anybody_looks);
+	RUN_WITH_RETURN_PROBES(another_allocator_between_two_reads);
 	RUN(launched_command);
 	RUN_WITH_RETURN_PROBES(loaded_allocator);
 	RUN(loaded_allocator_of_another_kind);

@@ -103,7 +103,7 @@ static json_t *read_written(const char *dir, pid_t pid)
 	return root;
 }
 
-/* The numbers of the screen are those of JSON of the same moment. */
+/* The screen shows the numbers that JSON has of the same moment. */
 static void numbers(void)
 {
 	struct live_process *oracle = oracle_start();

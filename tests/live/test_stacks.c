@@ -330,8 +330,8 @@ static void stop_all(struct live_process *process)
 #define BRIEF        3
 #define BRIEF_BLOCKS 30
 
-/* Processes that end before memtrace hears of them: their mappings must be known. */
-static void gone_before_anybody_looked(void)
+/* Processes that end before memtrace reads their events: their mappings must be known. */
+static void ended_before_memtrace_reads(void)
 {
 	const char *const brief[] = {FAMILY_BINARY, "once", LOADED_MALLOC, "30",
 				     "32",          "0",    NULL};
@@ -643,7 +643,7 @@ int main(void)
 	RUN_WITH_RETURN_PROBES(known_paths_by_frame_pointer);
 	RUN(exceptions);
 	RUN(fast_libraries);
-	RUN(gone_before_anybody_looked);
+	RUN(ended_before_memtrace_reads);
 	RUN(stalled);
 	RUN_WITH_RETURN_PROBES(stalled_without_tables);
 	RUN(stock_programs);

@@ -351,8 +351,8 @@ static int64_t left_of(const json_t *thread, const char *made, const char *own,
 	return live_int(thread, made) - live_int(thread, own) - live_int(thread, others);
 }
 
-/* --group-by thread: what each thread has allocated and nobody has freed. It turns on
- * what names threads, and none is left out. */
+/* --group-by thread: the live blocks that each thread has allocated. The option turns on
+ * the names of threads, and the report has every thread. */
 static void live_blocks_by_thread(void)
 {
 	struct live_process *target = target_start(TRAFFIC_BINARY), *memtrace;
@@ -430,7 +430,7 @@ static void at_the_peak_of_a_crowd(void)
 	compare_at_peak(report, truth);
 	CHECK_INT(compare_losses(report, NULL), 0);
 	json_decref(report);
-	/* Less than before is no new peak. */
+	/* A smaller heap than at the peak does not replace it. */
 	oracle_do(target, "run 1000 0");
 	report = memtrace_stop(memtrace);
 	check_sum_at_peak(report);

@@ -151,7 +151,7 @@ static void the_server_is_started_again(void)
 	live_destroy(oracle);
 }
 
-/* A service manager is told, as sd_notify(3) does. */
+/* memtrace notifies a service manager as sd_notify(3) does. */
 static void a_manager_is_told(void)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};

@@ -86,7 +86,7 @@ static void what_is_freed_later_was_live(void)
 	CHECK_INT(blocks_at_peak(0), 1);
 	CHECK_INT(bytes_at_peak(1), 50);
 	CHECK_INT(bytes_at_peak(2), 0);
-	/* As large as before is no new peak. */
+	/* A heap as large as at the peak does not replace it. */
 	event(2, 1, 1, 9);
 	CHECK_INT(heap.peak.ticks, 6);
 	CHECK_INT(bytes_at_peak(2), 0);

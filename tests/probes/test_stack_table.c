@@ -2,8 +2,8 @@
 /*
  * The tables of stacks and their return addresses. Tests the probes' own code
  * (stack_record.c with arrays/stack_number.c or hashes/stack_number.c),
- * compiled for the host. The tables are smaller than those of a run. Each stack that got
- * a number must be read back completely.
+ * compiled for the host. The tables are smaller than in a run. Each stack that got a
+ * number must be read back completely.
  */
 #include "check.h"
 

@@ -2,8 +2,8 @@
 /*
  * All ways to create and destroy objects in C++, each with its own call path and size,
  * and counted. Takes the commands of targets/allocators.c; "fail N" makes allocations
- * that fail and constructors that throw, "throw N" makes allocations for which operator
- * new throws.
+ * that fail and constructors that throw, "throw N" makes allocations that operator new
+ * ends by throwing.
  */
 #include <cstdarg>
 #include <cstdint>

@@ -69,8 +69,8 @@ static uint64_t stack_hash(const struct sim_thread *t, uint64_t pc)
 
 /* --- the pool ----------------------------------------------------------------------- */
 
-/* Take an entry in this state for a call; POOL_BLOCKS: there is none. `now` is its state
- * from here on. */
+/* Find an entry in this state for a call, and set its state to `now`. Returns its index;
+ * POOL_BLOCKS: not found. */
 static unsigned hold_as(struct sim_thread *t, enum pool_state state, enum pool_state now)
 {
 	struct sim_memory *memory = t->process->memory;

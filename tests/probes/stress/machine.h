@@ -68,8 +68,8 @@ struct sim_thread {
 	jmp_buf death; /* where the end of the thread leads */
 	/* Entries of the pool that its calls have. */
 	unsigned held[HELD_MAX], held_count;
-	/* The old block of a realloc that longjmp() left: nobody else gets it before the
-	 * probes notice. POOL_BLOCKS: none. */
+	/* The old block of a realloc that longjmp() left: no other call gets it before
+	 * the probes notice. POOL_BLOCKS: none. */
 	unsigned limbo;
 	/* It runs a program of the probes; 0: it does not. The programs are numbered. The
 	 * program may change what is known of these blocks. */

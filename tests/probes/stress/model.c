@@ -218,7 +218,7 @@ static void realloc_ends(struct model *m, struct model_call *c, uint64_t result,
 		record(m, fresh);
 }
 
-/* The block has its new size, unless there is no room for it now. */
+/* The block has its new size, unless the table is full. */
 static void resize_ends(struct model *m, struct model_call *c, uint64_t result)
 {
 	struct model_block old, now;

@@ -6,7 +6,7 @@
 
 int main(void)
 {
-	check_leave_out("the relocations are those of x86-64");
+	check_leave_out("its relocations are for x86-64");
 }
 
 #else

@@ -220,7 +220,7 @@ static void processes_add_up(void)
 	CHECK(o.follow_forks);
 }
 
-static void library_of_everybody(void)
+static void library_in_all_processes(void)
 {
 	struct options o;
 	char *const argv[] = {"memtrace", "--lib", "/lib/a.so", NULL};
@@ -552,7 +552,7 @@ int main(void)
 	RUN(rows_are_of_call_paths_unless_asked_otherwise);
 	RUN(bounds_are_inclusive);
 	RUN(processes_add_up);
-	RUN(library_of_everybody);
+	RUN(library_in_all_processes);
 	RUN(last_one_wins);
 	RUN(files_of_each_kind);
 	RUN(dash_is_standard_output);

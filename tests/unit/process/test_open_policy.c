@@ -72,7 +72,7 @@ static void gives_debug_files_and_null_to_nobody(void)
 {
 	char dir[] = "/tmp/memtrace-policy-XXXXXX", file[64], up[64], beside[64];
 	const char *const dirs[] = {dir, NULL};
-	const struct open_policy nobody = {.debug_dirs = dirs}, kept = policy;
+	const struct open_policy no_process = {.debug_dirs = dirs}, kept = policy;
 	_cleanup_(closep) int fd = -1;
 
 	REQUIRE(mkdtemp(dir));
@@ -81,7 +81,7 @@ static void gives_debug_files_and_null_to_nobody(void)
 	snprintf(beside, sizeof(beside), "%s-beside", dir);
 	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	REQUIRE(fd >= 0 && !link(file, beside));
-	policy = nobody;
+	policy = no_process;
 	CHECK(finds("/dev/null"));
 	CHECK(finds(file));
 	CHECK(!finds(up));

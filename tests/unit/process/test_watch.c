@@ -396,7 +396,7 @@ static unsigned count_wakeups(struct watch *watch, struct told *told)
 
 /* Programs that are not followed wake the caller a few times a second, and a program that
  * is followed is still reported. */
-static void strangers_wake_little(void)
+static void unrelated_processes_wake_little(void)
 {
 	struct watch *watch = open_watch();
 	struct told told = {.pid = -1};
@@ -417,7 +417,7 @@ static void strangers_wake_little(void)
 int main(void)
 {
 	RUN(fork_and_exec);
-	RUN(strangers_wake_little);
+	RUN(unrelated_processes_wake_little);
 	RUN(map_of_code);
 	RUN(in_order_across_processors);
 	RUN(many_programs);

@@ -25,7 +25,7 @@ static char *arena;
 
 #define BLOCK(i) ((uint64_t)(uintptr_t)arena + 4096 + (uint64_t)(i)*2 * BLOCK_BYTES)
 
-/* Where the child keeps what is to be found. */
+/* The child keeps its pointers to blocks here. */
 static volatile uint64_t initialized[2] = {1, 1};
 static volatile uint64_t zeroed[2];
 static __thread uint64_t thread_local[2];
@@ -371,7 +371,7 @@ static void mappings_of_all_kinds(void)
 	check_rest(3);
 }
 
-/* Is the process stopped by us or anybody? */
+/* The process's state in /proc/PID/stat: 'T' or 't' if it is stopped. */
 static char state_of(pid_t pid)
 {
 	char path[32], text[512];

@@ -190,7 +190,7 @@ static void after_a_stop_there_is_time(void)
 	child_end(&child);
 }
 
-/* Give the second half of the arena pages that nobody provides: reading them blocks. */
+/* Make reads of the arena's second half block: userfaultfd without a handler. */
 static void block_half(void)
 {
 	struct uffdio_api api = {.api = UFFD_API};

@@ -101,8 +101,8 @@ static void freed_blocks_are_counted_once(void)
 	CHECK_INT(later->search.total.lost_but_freed.count, 2);
 }
 
-/* What a process held is gone with it, which is no mistake; and a snapshot that is not of
- * one moment proves nothing. */
+/* Lost blocks that end with their process do not count as mistakes. An inconsistent
+ * snapshot proves no mistake. */
 static void ended_processes_and_unsettled_snapshots(void)
 {
 	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};

@@ -36,8 +36,8 @@ static void fill(struct fixture *f, bool alone)
 	add_class(f, "pages", 1, 4000);
 }
 
-/* Process 0 stands for the whole kernel. */
-static void of_everybody(struct fixture *f)
+/* Make process 0 stand for the whole kernel. */
+static void make_whole_kernel(struct fixture *f)
 {
 	struct snapshot_process *process = &f->snap->processes.data[0];
 
@@ -63,7 +63,7 @@ static void text(void)
 			    "more frees\n");
 	CHECK_CONTAINS(one, "\t4000 bytes in 1 allocations from stack");
 	CHECK(!strstr(one, "  heap "));
-	of_everybody(&f);
+	make_whole_kernel(&f);
 
 	_cleanup_(freep) char *all = fixture_render(&f, "text", NULL);
 

@@ -197,7 +197,7 @@ static void filters_by_age(void)
 	bench_deinit(&b);
 }
 
-/* Growth of a moment says nothing, unless somebody asked for this report. */
+/* Growth in a very short time is left out, unless a user asked for this report. */
 static void growth_of_a_moment(void)
 {
 	static const struct {

@@ -177,7 +177,7 @@ static void views(void)
 	check_lines("store 300, read 300");
 	press("c");
 	check_lines("main 600");
-	/* Measured by nobody. */
+	/* Not measured in this run. */
 	press("v6");
 	CHECK_STR(strbuf_text(&ui.message),
 		  "this run does not measure that: it needs --traffic");

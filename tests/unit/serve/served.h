@@ -23,7 +23,7 @@ struct served {
 	atomic_bool is_over;
 	atomic_uint answers;  /* how many questions were answered */
 	atomic_uint delay_ms; /* before each answer */
-	atomic_bool refuses;  /* there is no snapshot */
+	atomic_bool refuses;  /* answers that no snapshot is available */
 	atomic_bool grows;    /* with each answer, the first block by 100 bytes */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The pages, and what clients are told if there is none. */
+/* The pages, and the answers while no snapshot is available. */
 #include "served.h"
 
 #include <sys/stat.h>
@@ -226,7 +226,7 @@ static void without_a_snapshot_there_is_a_reason(void)
 	CHECK(http_header(&a, "Retry-After"));
 	CHECK(a.body && !strcmp(a.body, "no process: waiting\\x0afor one\n"));
 	http_free(&a);
-	/* A scraper is told that there is no process, and that memtrace is there. */
+	/* A scraper sees that memtrace runs without a process. */
 	a = http_get(s.port, "/metrics");
 	CHECK_INT(a.status, 200);
 	CHECK_INT(metric(&a, "memtrace_traced_processes"), 0);

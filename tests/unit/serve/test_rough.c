@@ -230,7 +230,7 @@ static void slow_clients_are_ended(void)
 	served_end(&s);
 }
 
-/* A client that takes nothing holds up nobody. */
+/* A client that reads no answer does not delay other clients. */
 static void a_client_may_take_nothing(void)
 {
 	static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -370,9 +370,9 @@ static void code_that_was_moved(void)
 
 /* System-wide tracing: processes whose parent is unknown, and which end before memtrace
  * reads /proc. */
-static void programs_of_anybody(void)
+static void programs_of_unknown_parents(void)
 {
-	const void *ours = (const void *)(uintptr_t)programs_of_anybody;
+	const void *ours = (const void *)(uintptr_t)programs_of_unknown_parents;
 	struct replaced replaced = {0};
 	struct miss_code code;
 	struct job job;
@@ -408,7 +408,7 @@ static void programs_of_anybody(void)
 
 /* A child that runs its parent's program gets the mappings that were noted for the
  * parent. */
-static void children_of_anybody(void)
+static void children_of_unknown_parents(void)
 {
 	struct replaced replaced = {0};
 	struct miss_code code;
@@ -476,8 +476,8 @@ int main(void)
 {
 	RUN(children_that_are_gone);
 	RUN(children_of_no_interest);
-	RUN(programs_of_anybody);
-	RUN(children_of_anybody);
+	RUN(programs_of_unknown_parents);
+	RUN(children_of_unknown_parents);
 	RUN(code_in_the_place_of_code);
 	RUN(code_that_was_moved);
 	RUN(code_without_end);

@@ -41,7 +41,7 @@ static void check_user(const json_t *report, pid_t pid, int64_t blocks, bool exi
 static void every_user_of_a_library(const char *options)
 {
 	struct live_process *early = family_start(NULL), *late,
-			    *other = family_start(NULL), *stranger, *brief[3];
+			    *other = family_start(NULL), *unrelated, *brief[3];
 	struct live_process *memtrace;
 	json_t *report;
 
@@ -54,8 +54,8 @@ static void every_user_of_a_library(const char *options)
 	late = start_once("200", "60000");
 	oracle_do(other, "keep 10 32"); /* uses another allocator */
 	/* The dynamic linker is in use while memtrace traces. */
-	stranger = family_start(NULL);
-	oracle_do(stranger, "keep 10 32");
+	unrelated = family_start(NULL);
+	oracle_do(unrelated, "keep 10 32");
 	for (size_t i = 0; i < 3; i++) {
 		/* memtrace is stopped: only its BPF programs see the last process. */
 		if (i == 2)
@@ -87,14 +87,14 @@ static void every_user_of_a_library(const char *options)
 	json_decref(report);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(early);
-	live_destroy(stranger);
+	live_destroy(unrelated);
 	live_destroy(late);
 	live_destroy(other);
 	for (size_t i = 0; i < 3; i++)
 		live_destroy(brief[i]);
 }
 
-static void everybody(void)
+static void users_of_one_library(void)
 {
 	every_user_of_a_library("");
 	every_user_of_a_library("--attach perf");
@@ -216,7 +216,7 @@ int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
-	RUN_WITH_RETURN_PROBES(everybody);
+	RUN_WITH_RETURN_PROBES(users_of_one_library);
 	RUN(library_by_name);
 	RUN(users_that_end);
 	RUN(never_itself);
