@@ -20,7 +20,7 @@
  *   [48:63]  number of the site
  *
  * A register without an argument is ABI_ARG_NONE. allocator/allocator.h documents the
- * effects. enum insn_register (code/decode.h) numbers the registers.
+ * effects. enum insn_register (arch/insn_registers.h) numbers the registers.
  */
 #define ABI_EFFECT_ALLOC      1
 #define ABI_EFFECT_ALLOC_OUT  2

@@ -55,7 +55,7 @@ ALWAYS_INLINE u64 REG_CONDITION(struct pt_regs *ctx, u64 condition)
 		}                                                                        \
 	} while (0)
 
-/* The register with number `n` of enum insn_register (code/decode.h). `registers` is the
+/* The register with number `n` of enum insn_register (arch/insn_registers.h). `registers` is the
  * constant set of registers that can be asked for. Returns 0 for all others, such as
  * ABI_ARG_NONE. */
 ALWAYS_INLINE u64 reg_of(struct pt_regs *ctx, u32 n, u32 registers)

@@ -3,6 +3,8 @@
  * (docs/porting.md). */
 #include "arch/arch.h"
 #include "arch/context.h"
+#include "arch/emulated.h"
+#include "arch/insn.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -69,4 +71,49 @@ bool arch_pc_write(pid_t tid, uint64_t pc)
 struct arch_context arch_context(const ucontext_t *context)
 {
 	return (struct arch_context){context->uc_mcontext.sp, context->uc_mcontext.pc, 4};
+}
+
+/* --- instructions: none is known ---------------------------------------------------- */
+
+void insn_decode(const uint8_t *code, size_t size, struct insn *ret)
+{
+	(void)code;
+	(void)size;
+	*ret = (struct insn){0};
+}
+
+bool insn_branch_target(const uint8_t *code, size_t size, int64_t *ret)
+{
+	(void)code;
+	(void)size;
+	(void)ret;
+	return false;
+}
+
+bool insn_is_padding(uint8_t byte)
+{
+	return byte == 0x00;
+}
+
+bool insn_ends_call(const uint8_t *code)
+{
+	(void)code;
+	return false;
+}
+
+unsigned emulated_by_kernel(unsigned major, unsigned minor)
+{
+	(void)major;
+	(void)minor;
+	return 0;
+}
+
+const char *emulated_reason(const uint8_t *function, size_t offset,
+			    const struct insn *insn, unsigned kernel)
+{
+	(void)function;
+	(void)offset;
+	(void)insn;
+	(void)kernel;
+	return NULL;
 }

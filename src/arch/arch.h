@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What memtrace knows of the processor. One file for each processor defines `arch` and
- * the functions below; src/CMakeLists.txt chooses it. registers.h has the numbers that
- * must be constants. docs/porting.md says what else a port has to write.
+ * What memtrace knows of the processor. Files for each processor define `arch` and the
+ * functions below; src/CMakeLists.txt chooses them. insn.h and emulated.h are about
+ * instructions. registers.h has the numbers that must be constants. docs/porting.md
+ * says what else a port has to write.
  */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
@@ -31,7 +32,7 @@ struct arch {
 	uint16_t elf_machine; /* e_machine of ELF files */
 	/* NULL, or why memtrace cannot trace here: words that follow "memtrace". */
 	const char *refuses;
-	/* The decoder (code/decode.h) knows the instructions. If not, probes are only at
+	/* The decoder (arch/insn.h) knows the instructions. If not, probes are only at
 	 * first instructions and at returns. */
 	bool has_decoder;
 	uint8_t code_alignment; /* instructions begin at multiples of so many bytes */
@@ -42,7 +43,7 @@ struct arch {
 	uint8_t breakpoint, invalid, stop_bytes;
 	const char *kernel_name; /* the folder of the kernel's arch/, as x86 */
 	const char *probes_flag; /* the definition that selects a part of probes/regs.c */
-	/* Bit n: an argument of a function may be in register n (code/decode.h). */
+	/* Bit n: an argument of a function may be in register n (arch/insn.h). */
 	unsigned argument_registers;
 	/* Members of struct pt_regs that the probes read; member_count of them. 0: the
 	 * layout is not checked. */
@@ -58,7 +59,7 @@ extern const struct arch arch;
 /* What a relocation of this type does (R_... of elf.h). */
 enum arch_relocation arch_relocation(uint32_t type);
 
-/* The offset in struct pt_regs, bytes, of the register `number` as in code/decode.h.
+/* The offset in struct pt_regs, bytes, of the register `number` as in arch/insn.h.
  * Returns false if the number is of no register. */
 bool arch_register_offset(uint8_t number, uint8_t *ret);
 

@@ -46,7 +46,7 @@ static const char *emulated(const struct reading *r, uint32_t i)
 {
 	const struct flow_insn *at = &r->flow.insns.data[i];
 
-	return place_emulated(r->flow.code, at->offset, &at->insn, r->emulated);
+	return emulated_reason(r->flow.code, at->offset, &at->insn, r->emulated);
 }
 
 /* --- final code --------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static const char *emulated(const struct reading *r, uint32_t i)
 static bool keeps_result(const struct insn *insn)
 {
 	return insn->kind != INSN_CALL && insn->kind != INSN_CALL_INDIRECT &&
-	       !(insn->writes & 1u << INSN_RAX);
+	       !(insn->writes & 1u << INSN_RESULT);
 }
 
 /* Find final code. Code that never returns is also final: it has no result. */
@@ -84,16 +84,13 @@ static bool is_inside(const struct reading *r, uint32_t i)
 	return r->final[i] && r->flow.insns.data[i].returns;
 }
 
-/* Is it xor %eax,%eax, in either encoding, followed by final code? Then the result is
- * 0. */
+/* Does it make the result 0, followed by final code? */
 static bool gives_up(const struct reading *r, uint32_t i)
 {
 	const struct flow_insn *at = &r->flow.insns.data[i];
-	const uint8_t *code = r->flow.code + at->offset;
 
-	return !at->insn.no_probe && at->insn.length == 2 &&
-	       (code[0] == 0x31 || code[0] == 0x33) && code[1] == 0xc0 && at->returns &&
-	       r->final[at->next[0]];
+	return at->insn.zeroes && at->insn.to == INSN_RESULT && !at->insn.no_probe &&
+	       at->returns && r->final[at->next[0]];
 }
 
 /* --- ways --------------------------------------------------------------------------- */
@@ -297,7 +294,7 @@ static bool find_entry(struct reading *r, uint32_t *ret)
 
 /* --- all of them -------------------------------------------------------------------- */
 
-static uint8_t lowest_register(uint16_t registers)
+static uint8_t lowest_register(insn_register_set registers)
 {
 	uint8_t n = 0;
 

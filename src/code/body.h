@@ -63,7 +63,7 @@ struct body {
 
 /*
  * Find the sites of a function that takes the size as its first argument and returns a
- * block or 0. `emulated` is enum place_emulated, or-ed. Returns NULL, or a static
+ * block or 0. `emulated` is enum emulated, or-ed. Returns NULL, or a static
  * string: why it has no sites, or none better than place.h's.
  */
 const char *body_find(const struct flow_text *text, unsigned emulated, struct body *ret);

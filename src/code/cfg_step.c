@@ -17,11 +17,11 @@ const char *cfg_step(int32_t sp_delta, int32_t bp_delta, const struct insn *insn
 			delta -= 8;
 			*bp = CFG_NO_BP;
 		}
-	} else if (insn->writes & 1u << INSN_RBP) {
+	} else if (insn->writes & 1u << INSN_BP) {
 		*bp = CFG_NO_BP;
-		if (insn->kind == INSN_COPY && insn->from == INSN_RSP)
+		if (insn->kind == INSN_COPY && insn->from == INSN_SP)
 			*bp = sp_delta;
-		else if (insn->memory == INSN_MEMORY_ADDRESS && insn->base == INSN_RSP &&
+		else if (insn->memory == INSN_MEMORY_ADDRESS && insn->base == INSN_SP &&
 			 !insn->is_indexed)
 			*bp = sp_delta - insn->displacement;
 	} else if (insn->kind == INSN_OPAQUE) {

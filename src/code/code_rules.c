@@ -143,9 +143,9 @@ static struct value word_at(const struct path *path, struct value address)
 
 static struct value value_of(const struct path *path, unsigned reg)
 {
-	if (reg == INSN_RSP)
+	if (reg == INSN_SP)
 		return path->sp;
-	return reg == INSN_RBP ? path->bp : (struct value){UNKNOWN, 0};
+	return reg == INSN_BP ? path->bp : (struct value){UNKNOWN, 0};
 }
 
 static struct value new_bp(const struct path *path, const struct insn *insn)
@@ -154,7 +154,7 @@ static struct value new_bp(const struct path *path, const struct insn *insn)
 
 	if (insn->kind == INSN_COPY)
 		return value_of(path, insn->from);
-	if (insn->is_indexed || insn->to != INSN_RBP)
+	if (insn->is_indexed || insn->to != INSN_BP)
 		return (struct value){UNKNOWN, 0};
 	if (insn->memory == INSN_MEMORY_ADDRESS)
 		return address;
@@ -172,14 +172,14 @@ static void step(struct path *path, const struct insn *insn)
 		}
 		return;
 	}
-	if (insn->kind == INSN_PUSH && insn->from == INSN_RBP &&
+	if (insn->kind == INSN_PUSH && insn->from == INSN_BP &&
 	    path->sp.base == FROM_SP) {
 		path->pushed_bp = path->bp;
 		path->pushed_at = path->sp.offset - 8;
 	}
-	if (insn->writes >> INSN_RBP & 1)
+	if (insn->writes >> INSN_BP & 1)
 		path->bp = new_bp(path, insn);
-	if (insn->kind == INSN_COPY && insn->to == INSN_RSP)
+	if (insn->kind == INSN_COPY && insn->to == INSN_SP)
 		path->sp = value_of(path, insn->from);
 	else
 		path->sp = moved(path->sp, insn->sp_change);
@@ -250,14 +250,6 @@ static bool is_padding(struct reading *r, uint64_t address)
 
 /* --- paths ------------------------------------------------------------------------ */
 
-#define INT3 0xcc
-#define HLT  0xf4 /* compilers do not emit it; code that starts threads contains it */
-
-static bool traps(const struct reading *r, const struct insn *insn, uint64_t address)
-{
-	return insn->traps || (r->size && r->window[address - r->start] == INT3);
-}
-
 static void read_insn(struct reading *r, struct path *path)
 {
 	uint64_t address = path->address, behind;
@@ -265,8 +257,8 @@ static void read_insn(struct reading *r, struct path *path)
 
 	decode(r, address, &insn);
 	behind = address + insn.length;
-	if (traps(r, &insn, address)) {
-		r->ends |= r->window[address - r->start] == HLT;
+	if (insn.traps || insn.is_breakpoint) {
+		r->ends |= insn.halts;
 		return;
 	}
 	switch (insn.kind) {

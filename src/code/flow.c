@@ -10,10 +10,6 @@
 
 #define READINGS_MAX 16
 
-/* Registers that a call may change (psABI 3.2.1): all but rbx, rbp, r12 to r15 and rsp.
- */
-#define CALL_CHANGES 0x0fc7u
-
 /* What is known of a byte while instructions are found. Indexed by offset. */
 enum mark {
 	MARK_NONE,
@@ -253,15 +249,15 @@ static const char *make_graph(const struct reading *r, struct flow *flow)
 
 /* --- what holds --------------------------------------------------------------------- */
 
-static uint16_t size_after(const struct flow_insn *at)
+static insn_register_set size_after(const struct flow_insn *at)
 {
 	const struct insn *insn = &at->insn;
-	uint16_t size_in = at->size_in & (uint16_t)~insn->writes;
+	insn_register_set size_in = at->size_in & (insn_register_set)~insn->writes;
 
 	if (insn->kind == INSN_CALL || insn->kind == INSN_CALL_INDIRECT)
-		size_in &= (uint16_t)~CALL_CHANGES;
+		size_in &= (insn_register_set)~INSN_CALL_CHANGES;
 	if (insn->kind == INSN_COPY && at->size_in & 1u << insn->from)
-		size_in |= (uint16_t)(1u << insn->to);
+		size_in |= (insn_register_set)(1u << insn->to);
 	return size_in;
 }
 
@@ -271,13 +267,13 @@ static const char *find_values(struct flow *flow)
 {
 	bool known[FLOW_CODE_MAX] = {true}, changed = true;
 
-	flow->insns.data[0].size_in = 1u << INSN_RDI;
+	flow->insns.data[0].size_in = 1u << INSN_ARGUMENT_0;
 	while (changed) {
 		changed = false;
 		for (size_t i = 0; i < flow->insns.len; i++) {
 			const struct flow_insn *at = &flow->insns.data[i];
 			int64_t sp_delta = at->sp_delta - at->insn.sp_change;
-			uint16_t size_in = size_after(at);
+			insn_register_set size_in = size_after(at);
 
 			if (!known[i])
 				continue;

@@ -25,8 +25,9 @@ struct flow_insn {
 	uint32_t from_count; /* number of predecessors */
 	bool ends;           /* a call that is assumed not to return */
 	int64_t sp_delta; /* bytes; before it the return address is at rsp + sp_delta */
-	uint16_t size_in; /* bit n: before it register n contains the first argument */
-	bool returns;     /* some path from here reaches a `ret` */
+	insn_register_set
+		size_in; /* bit n: before it register n contains the first argument */
+	bool returns;    /* some path from here reaches a `ret` */
 };
 
 /* A function's bytes, borrowed, and access to other functions' bytes. */

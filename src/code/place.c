@@ -21,7 +21,8 @@ struct walk {
 #define NOTHING PLACE_NO_REGISTER
 
 static const uint8_t argument_register[PLACE_ARGUMENTS] = {
-	INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9,
+	INSN_ARGUMENT_0, INSN_ARGUMENT_1, INSN_ARGUMENT_2,
+	INSN_ARGUMENT_3, INSN_ARGUMENT_4, INSN_ARGUMENT_5,
 };
 
 /* The best sites found so far. */
@@ -30,19 +31,6 @@ struct sites {
 	bool has_return;
 	uint32_t return_delta; /* first emulated site for a return probe */
 };
-
-unsigned place_kernel_emulates(unsigned major, unsigned minor)
-{
-	unsigned version = major << 16 | (minor & 0xffff), emulated = 0;
-
-	if (version >= (3u << 16 | 16))
-		emulated |= PLACE_BRANCH;
-	if (version >= (4u << 16 | 16))
-		emulated |= PLACE_PUSH;
-	if (version >= (6u << 16 | 16))
-		emulated |= PLACE_NOPS;
-	return emulated;
-}
 
 /* Record the target of a branch at `offset`, `distance` bytes from there. `lowest` is
  * the lowest target other than the first byte: a jump to the first byte is a new call
@@ -55,29 +43,6 @@ static void note_target(size_t *lowest, size_t offset, int64_t distance)
 		*lowest = (size_t)to;
 }
 
-static int64_t rel32(const uint8_t *bytes)
-{
-	return (int32_t)(bytes[0] | bytes[1] << 8 | bytes[2] << 16 |
-			 (uint32_t)bytes[3] << 24);
-}
-
-/* Record all targets that the bytes at `offset` could have as a branch. */
-static void note_any_target(size_t *lowest, const uint8_t *code, size_t size,
-			    size_t offset)
-{
-	const uint8_t *c = code + offset;
-	size_t left = size - offset;
-
-	if (left >= 2 &&
-	    ((c[0] & 0xf0) == 0x70 || c[0] == 0xeb || (c[0] >= 0xe0 && c[0] <= 0xe3)))
-		note_target(lowest, offset + 2, (int8_t)c[1]);
-	if (left >= 5 && (c[0] == 0xe8 || c[0] == 0xe9))
-		note_target(lowest, offset + 5, rel32(c + 1));
-	if (left >= 6 && ((c[0] == 0x0f && (c[1] & 0xf0) == 0x80) ||
-			  (c[0] == 0xc7 && c[1] == 0xf8))) /* xbegin */
-		note_target(lowest, offset + 6, rel32(c + 2));
-}
-
 /* The lowest offset, other than 0, that something in the function jumps to.
  * Instructions are read in sequence. After one of unknown length, an instruction may
  * begin at each byte. */
@@ -85,6 +50,7 @@ static size_t lowest_target(const uint8_t *code, size_t size)
 {
 	size_t lowest = SIZE_MAX, offset = 0;
 	struct insn insn;
+	int64_t distance;
 
 	while (offset < size) {
 		insn_decode(code + offset, size - offset, &insn);
@@ -96,65 +62,9 @@ static size_t lowest_target(const uint8_t *code, size_t size)
 		offset += insn.length;
 	}
 	for (; offset < size; offset++)
-		note_any_target(&lowest, code, size, offset);
+		if (insn_branch_target(code + offset, size - offset, &distance))
+			note_target(&lowest, offset, distance);
 	return lowest;
-}
-
-/* Is it one of the kernel's x86_nops[] (arch/x86/include/asm/nops.h)? */
-static bool is_kernel_nop(const uint8_t *code, size_t length)
-{
-	static const uint8_t nops[7][8] = {
-		{0x66, 0x90},
-		{0x0f, 0x1f, 0x00},
-		{0x0f, 0x1f, 0x40, 0x00},
-		{0x0f, 0x1f, 0x44, 0x00, 0x00},
-		{0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
-		{0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
-		{0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-	};
-
-	return length >= 2 && length <= 8 && !memcmp(code, nops[length - 2], length);
-}
-
-/* Since 6.18 the kernel replaces a probed five-byte nop by a call, which writes below
- * the stack pointer. The function may have data there (the red zone, psABI 3.2.2),
- * except at its beginning. */
-static bool may_become_call(const uint8_t *code, size_t offset, const struct insn *insn)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-
-	return insn->length == 5 && offset != 0 &&
-	       (offset != sizeof(endbr64) || memcmp(code, endbr64, sizeof(endbr64)));
-}
-
-const char *place_emulated(const uint8_t *function, size_t offset,
-			   const struct insn *insn, unsigned kernel)
-{
-	const uint8_t *code = function + offset;
-
-	if (insn->kind == INSN_NOP && kernel & PLACE_NOPS &&
-	    is_kernel_nop(code, insn->length))
-		return may_become_call(function, offset, insn) ? NULL : "nop, emulated";
-	if (insn->prefixed)
-		return NULL;
-
-	switch (insn->kind) {
-	case INSN_NOP:
-		return kernel & PLACE_BRANCH && code[0] == 0x90 ? "nop, emulated" : NULL;
-	case INSN_PUSH:
-		/* push_setup_xol_ops() does not know REX.W etc. */
-		return kernel & PLACE_PUSH && (insn->length == 1 || code[0] == 0x41)
-			       ? "push, emulated"
-			       : NULL;
-	case INSN_JCC:
-		return kernel & PLACE_BRANCH ? "conditional jump, emulated" : NULL;
-	case INSN_JMP:
-		return kernel & PLACE_BRANCH ? "jump, emulated" : NULL;
-	case INSN_CALL:
-		return kernel & PLACE_CALL ? "call, emulated" : NULL;
-	default:
-		return NULL;
-	}
 }
 
 /* Find the registers of the arguments, preferring their original ones. */
@@ -177,8 +87,8 @@ static void judge(const struct walk *walk, const struct place_request *request,
 		.entry_delta = (uint32_t)walk->offset,
 		.sp_delta = (int32_t)walk->sp_delta,
 		.emulated = true,
-		.reason = place_emulated(walk->code, walk->offset, &walk->insn,
-					 request->emulated),
+		.reason = emulated_reason(walk->code, walk->offset, &walk->insn,
+					  request->emulated),
 	};
 
 	if (!place.reason)
@@ -201,13 +111,13 @@ static void judge(const struct walk *walk, const struct place_request *request,
 		sites->both = place;
 }
 
-/* free(pointer): is it the je that skips the whole function for NULL? */
+/* free(pointer): is it the jump that skips the whole function for NULL? */
 static bool is_null_check(const struct walk *walk)
 {
-	const uint8_t *code = walk->code + walk->offset;
-	bool je = code[0] == 0x74 || (code[0] == 0x0f && code[1] == 0x84);
+	const struct insn *insn = &walk->insn;
 
-	return walk->insn.kind == INSN_JCC && je && walk->tested == 0 && !walk->past_null;
+	return insn->kind == INSN_JCC && insn->condition == INSN_EQUAL &&
+	       !insn->prefixed && walk->tested == 0 && !walk->past_null;
 }
 
 /* Update the state for the instruction. False: the straight line ends with it. */

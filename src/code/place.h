@@ -20,33 +20,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "code/decode.h"
+#include "arch/emulated.h"
 
 #define PLACE_ARGUMENTS   6    /* arguments passed in registers (System V psABI 3.2.3) */
 #define PLACE_NO_REGISTER 0xff /* not in a register */
 
-/* The instructions that the kernel emulates at a uprobe (arch/x86/kernel/uprobes.c). */
-enum place_emulated {
-	PLACE_BRANCH = 1, /* jmp, jcc and the one-byte nop */
-	PLACE_PUSH = 2,   /* push of a register */
-	PLACE_NOPS = 4,   /* nops of two to eight bytes, in the kernel's forms */
-	/* call rel32, since Linux 3.16. Not part of place_kernel_emulates(): most
-	 * kernels then do not push the return address on a shadow stack (CET). */
-	PLACE_CALL = 8,
-};
-
-/* The instructions that a kernel of this version emulates, without PLACE_CALL. */
-unsigned place_kernel_emulates(unsigned major, unsigned minor);
-
-/* A static string: why the instruction `insn`, `offset` bytes from the start of
- * `function`, is a good site. NULL: a kernel that emulates `kernel` (enum
- * place_emulated, or-ed) does not emulate it. */
-const char *place_emulated(const uint8_t *function, size_t offset,
-			   const struct insn *insn, unsigned kernel);
-
 struct place_request {
 	unsigned arguments; /* bit n: argument n must be readable at the entry site */
-	unsigned emulated;  /* enum place_emulated, or-ed */
+	unsigned emulated;  /* enum emulated, or-ed */
 	bool wants_return;  /* a return probe too */
 	bool frees;         /* free(pointer): calls with NULL may be missed */
 	/* The entry site may be after the function's system call, when its effect is

@@ -115,8 +115,7 @@ static struct around look_around(const struct starts *s, uint64_t address)
 /* Are all bytes the same padding byte, as between functions or sections? */
 static bool is_padding(const uint8_t *code, size_t size)
 {
-	return (*code == 0x00 || *code == 0x90 || *code == 0xcc) &&
-	       !memcmp(code, code + 1, size - 1);
+	return insn_is_padding(*code) && !memcmp(code, code + 1, size - 1);
 }
 
 /* Does decoding from code[0] end exactly at the end of these bytes, or in padding? */

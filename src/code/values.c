@@ -4,13 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Registers that a call may change (psABI 3.2.1): all except rbx, rbp, r12 to r15,
- * rsp. */
-#define CALL_CHANGES 0x0fc7u
-
-/* Bytes below the stack pointer that signal handlers leave alone (psABI 3.2.2). */
-#define RED_ZONE 128
-
 /* Bound on the bytes that an instruction writes to a known place. */
 #define WRITE_MAX 64
 
@@ -56,9 +49,9 @@ static bool frame_place(const struct cfg_insn *at, int32_t *ret)
 
 	if (insn->is_indexed)
 		return false;
-	if (insn->base == INSN_RSP)
+	if (insn->base == INSN_SP)
 		*ret = at->sp_delta - insn->displacement;
-	else if (insn->base == INSN_RBP && at->bp_delta != CFG_NO_BP)
+	else if (insn->base == INSN_BP && at->bp_delta != CFG_NO_BP)
 		*ret = at->bp_delta - insn->displacement;
 	else
 		return false;
@@ -67,8 +60,8 @@ static bool frame_place(const struct cfg_insn *at, int32_t *ret)
 
 static bool is_frame_base(const struct cfg_insn *at)
 {
-	return at->insn.base == INSN_RSP ||
-	       (at->insn.base == INSN_RBP && at->bp_delta != CFG_NO_BP);
+	return at->insn.base == INSN_SP ||
+	       (at->insn.base == INSN_BP && at->bp_delta != CFG_NO_BP);
 }
 
 static int slot_at(const struct values *v, int32_t below)
@@ -92,7 +85,7 @@ static void add_slot(struct values *v, int32_t below)
  * room for a word that is written later. */
 static bool is_preserved(uint8_t reg)
 {
-	return reg != INSN_RSP && !(CALL_CHANGES >> reg & 1);
+	return reg != INSN_SP && !(INSN_CALL_CHANGES >> reg & 1);
 }
 
 static void find_slots(struct finding *f)
@@ -114,14 +107,14 @@ static void find_slots(struct finding *f)
 			else if (k >= 0)
 				written |= SLOT(k);
 		}
-		if (insn->from == INSN_RSP && at->sp_delta > f->escaped &&
+		if (insn->from == INSN_SP && at->sp_delta > f->escaped &&
 		    (insn->kind == INSN_COPY || insn->kind == INSN_PUSH ||
 		     insn->memory == INSN_MEMORY_STORE))
 			f->escaped = at->sp_delta;
 		if (insn->memory == INSN_MEMORY_NONE)
 			continue;
 		if (insn->memory == INSN_MEMORY_ADDRESS && is_frame_base(at) &&
-		    insn->to != INSN_RSP) {
+		    insn->to != INSN_SP) {
 			/* With an index the address may be anywhere in the frame. */
 			if (!frame_place(at, &below))
 				below = INT32_MAX;
@@ -171,13 +164,13 @@ static place_set changes(const struct finding *f, const struct cfg_insn *at)
 	int32_t below;
 
 	if (insn->kind == INSN_OPAQUE && !insn->sp_from_bp)
-		ret |= PLACES_REGISTERS & ~REGISTER(INSN_RSP);
+		ret |= PLACES_REGISTERS & ~REGISTER(INSN_SP);
 	if (insn->is_leave)
-		ret |= REGISTER(INSN_RBP);
+		ret |= REGISTER(INSN_BP);
 	if (insn->has_value)
 		ret |= REGISTER(insn->to);
 	if (is_call(at))
-		ret |= CALL_CHANGES | slots_below(v, at->sp_delta) |
+		ret |= INSN_CALL_CHANGES | slots_below(v, at->sp_delta) |
 		       (slots_from(v, f->escaped) & ~f->saved);
 	if (insn->kind == INSN_PUSH || insn->sp_change < 0)
 		for (size_t k = 0; k < v->slot_count; k++)
@@ -185,7 +178,7 @@ static place_set changes(const struct finding *f, const struct cfg_insn *at)
 			    v->slots[k] <= at->sp_delta - insn->sp_change)
 				ret |= SLOT(k);
 	/* Words below the red zone are lost. */
-	ret |= slots_below(v, at->sp_delta - insn->sp_change + RED_ZONE);
+	ret |= slots_below(v, at->sp_delta - insn->sp_change + INSN_RED_ZONE);
 	if (insn->memory == INSN_MEMORY_NONE || insn->memory == INSN_MEMORY_LOAD ||
 	    insn->memory == INSN_MEMORY_ADDRESS)
 		return ret;
@@ -233,7 +226,7 @@ static struct effect find_effect(const struct finding *f, const struct cfg_insn 
 		m.to = slot_place(v, at->sp_delta + 8);
 	} else if (insn->is_leave) {
 		m.from = at->bp_delta == CFG_NO_BP ? 0 : slot_place(v, at->bp_delta);
-		m.to = REGISTER(INSN_RBP);
+		m.to = REGISTER(INSN_BP);
 	} else if (insn->kind == INSN_COPY || (insn->copies_half && is_int(f->width))) {
 		m.from = REGISTER(insn->from);
 		m.to = REGISTER(insn->to);
@@ -252,8 +245,8 @@ static struct effect find_effect(const struct finding *f, const struct cfg_insn 
 		m.has_value = true;
 		m.value = insn->value;
 	} else if (is_call(at) && at->callee.kind == CALLEE_FIRST) {
-		m.from = REGISTER(INSN_RDI);
-		m.to = REGISTER(INSN_RAX);
+		m.from = REGISTER(INSN_ARGUMENT_0);
+		m.to = REGISTER(INSN_RESULT);
 	}
 	m.changed = changes(f, at) | m.to;
 	return m;
@@ -359,12 +352,12 @@ static struct result result_at_exit(const struct finding *f, const struct cfg_in
 	case CFG_RETURNS:
 		if (f->width == RESULT_VOID)
 			return (struct result){.is_known = true};
-		return (struct result){.in = REGISTER(INSN_RAX),
+		return (struct result){.in = REGISTER(INSN_RESULT),
 				       .out = f->width == RESULT_OUT ? PLACES_STORED : 0};
 	case CFG_LEAVES:
 		if (at->callee.kind == CALLEE_FIRST && !is_int(f->width) &&
 		    f->width != RESULT_VOID)
-			return (struct result){.in = REGISTER(INSN_RDI)};
+			return (struct result){.in = REGISTER(INSN_ARGUMENT_0)};
 		if (at->callee.kind == CALLEE_ENDS)
 			return (struct result){.is_any = true};
 		return (struct result){0};
@@ -457,8 +450,9 @@ static bool hold(struct finding *f, uint32_t i, const place_set values[VALUE_COU
 static void find_held(struct finding *f)
 {
 	static const uint8_t at_entry[VALUE_COUNT] = {
-		[VALUE_ARG0] = INSN_RDI, [VALUE_ARG1] = INSN_RSI, [VALUE_ARG2] = INSN_RDX,
-		[VALUE_ARG3] = INSN_RCX, [VALUE_BP] = INSN_RBP,
+		[VALUE_ARG0] = INSN_ARGUMENT_0, [VALUE_ARG1] = INSN_ARGUMENT_1,
+		[VALUE_ARG2] = INSN_ARGUMENT_2, [VALUE_ARG3] = INSN_ARGUMENT_3,
+		[VALUE_BP] = INSN_BP,
 	};
 	const struct cfg *cfg = f->cfg;
 	place_set(*held)[VALUE_COUNT] = f->values->held;

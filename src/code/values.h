@@ -13,13 +13,13 @@
 
 #include "code/cfg.h"
 
-/* A set of places: bit n < 16 is the register n (enum insn_register), bit 16 + k is
- * values.slots[k]. */
+/* A set of places: bit n < INSN_REGISTERS is the register n (enum insn_register), bit
+ * PLACES_SLOT_SHIFT + k is values.slots[k]. */
 typedef uint64_t place_set;
 
-#define PLACES_SLOT_SHIFT 16
+#define PLACES_SLOT_SHIFT INSN_REGISTERS
 #define VALUES_SLOTS_MAX  (63 - PLACES_SLOT_SHIFT)
-#define PLACES_REGISTERS  0xffffu
+#define PLACES_REGISTERS  (((place_set)1 << INSN_REGISTERS) - 1)
 
 /* The values tracked from the function's entry. */
 enum value {

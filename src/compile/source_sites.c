@@ -70,7 +70,7 @@ uint64_t source_body_site(const struct plan_site *site, const struct body_site *
 	uint8_t bp_words = site->body.bp_words[at - site->body.sites];
 	uint64_t whole = result_bits(ABI_EFFECT_WHOLE, at->sp_delta, bp_words);
 	uint64_t result = result_bits(ABI_EFFECT_RESULT, at->sp_delta, bp_words);
-	uint64_t in_rax = ABI_RESULT(ABI_RESULT_REGISTER, register_word(INSN_RAX))
+	uint64_t in_rax = ABI_RESULT(ABI_RESULT_REGISTER, register_word(INSN_RESULT))
 			  << ABI_RESULT_VALUE0_SHIFT;
 
 	switch (at->part) {
@@ -159,7 +159,7 @@ uint64_t source_exit_site(const struct plan_site *site, const struct return_exit
 
 	return result_bits(ABI_EFFECT_CHECK, 0, 0) |
 	       ABI_RESULT(ABI_RESULT_REGISTER,
-			  register_word(exit->is_jump ? INSN_RDI : INSN_RAX))
+			  register_word(exit->is_jump ? INSN_ARGUMENT_0 : INSN_RESULT))
 		       << ABI_RESULT_VALUE0_SHIFT |
 	       ABI_RESULT_SHARED | (exit->lacks_cfi ? ABI_RESULT_NO_CFI : 0) |
 	       (is_int ? ABI_CHECK_SHORT : 0) | (exit->is_own ? ABI_CHECK_OWN : 0);

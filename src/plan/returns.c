@@ -63,7 +63,7 @@ static bool find_bp(const struct choice *c, const struct cfg_insn *at, uint8_t *
 	place_set held = c->values->held[at - c->cfg->insns.data][VALUE_BP];
 
 	*ret = 0;
-	if (held & 1u << INSN_RBP)
+	if (held & 1u << INSN_BP)
 		return true;
 	for (size_t k = 0; k < c->values->slot_count; k++) {
 		int32_t words = c->values->slots[k] / 8;
@@ -85,7 +85,7 @@ static bool is_taken(const struct returns *r, uint64_t address)
 const char *choice_emulated(const struct choice *c, const struct cfg_insn *at)
 {
 	uint8_t code[INSN_LENGTH_MAX + 1];
-	/* Start one byte early: place_emulated() then does not take it for a function's
+	/* Start one byte early: emulated_reason() then does not take it for a function's
 	 * beginning. */
 	size_t size = c->returns->source->read(c->returns->source->arg, at->address - 1,
 					       code, sizeof(code));
@@ -93,7 +93,7 @@ const char *choice_emulated(const struct choice *c, const struct cfg_insn *at)
 	if (at->is_pseudo || at->insn.no_probe || size <= at->insn.length ||
 	    is_taken(c->returns, at->address))
 		return NULL;
-	return place_emulated(code, 1, &at->insn, c->returns->emulated);
+	return emulated_reason(code, 1, &at->insn, c->returns->emulated);
 }
 
 static const struct result *result_of(const struct choice *c, uint32_t i)
@@ -144,7 +144,7 @@ static int32_t price_of(const struct choice *c, uint32_t i)
 	    !find_bp(c, at, &bp) || is_taken(c->returns, at->address))
 		return CUT_NEVER;
 	if (at->insn.kind == INSN_CALL)
-		return c->returns->emulated & PLACE_CALL ? PRICE_CALL : CUT_NEVER;
+		return c->returns->emulated & EMULATED_CALL ? PRICE_CALL : CUT_NEVER;
 	if (choice_emulated(c, at))
 		return PRICE_EMULATED + price_of_size(c, i);
 	return is_failure(c, result) ? PRICE_STEPPED_FAILED : PRICE_STEPPED;
@@ -328,10 +328,10 @@ static const char *check_jumps(const struct choice *c)
 		if (at->exit != CFG_LEAVES || at->callee.kind != CALLEE_HERE ||
 		    is_covered(c->returns, at->callee.address))
 			continue;
-		if (!(held[VALUE_BP] & 1u << INSN_RBP))
+		if (!(held[VALUE_BP] & 1u << INSN_BP))
 			return "it passes on another rbp";
 		if (c->request->width == RESULT_OUT &&
-		    !(held[VALUE_ARG0] & 1u << INSN_RDI))
+		    !(held[VALUE_ARG0] & 1u << INSN_ARGUMENT_0))
 			return "it passes on another first argument";
 	}
 	return NULL;

@@ -108,7 +108,7 @@ struct return_sites {
 struct return_unit;
 struct returns {
 	const struct cfg_source *source;
-	unsigned emulated; /* enum place_emulated, or-ed */
+	unsigned emulated; /* enum emulated, or-ed */
 	/* Does the function at `address` already have sites of its own? May be NULL. */
 	bool (*is_covered)(void *arg, uint64_t address);
 	/* Why the code cannot be trusted, for instance because a process has changed it

@@ -28,7 +28,7 @@ static unsigned kernel_emulates(void)
 
 	if (arch.has_decoder && uname(&name) == 0 &&
 	    sscanf(name.release, "%u.%u", &major, &minor) == 2)
-		emulated = place_kernel_emulates(major, minor);
+		emulated = emulated_by_kernel(major, minor);
 	return emulated;
 }
 

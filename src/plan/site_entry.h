@@ -17,7 +17,7 @@ struct site_file {
 	struct elf_file *elf;
 	const struct allocator *allocator;
 	const struct site_target *target;
-	unsigned emulated; /* enum place_emulated, or-ed: what the kernel emulates */
+	unsigned emulated; /* enum emulated, or-ed: what the kernel emulates */
 };
 
 /* Read all bytes of the function. The caller frees them; NULL: they cannot be read. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch/insn.h"
 #include "unwind/frame.h"
 #include "unwind/kept_bp.h"
 #include "unwind/rules.h"
@@ -82,24 +83,14 @@ static enum eval read_word(const struct walker *w, uint64_t address, uint64_t *r
 	return stack_copy_read(w->stack, address, 8, ret) ? EVAL_OK : EVAL_NO_MEMORY;
 }
 
-/* Does a call instruction end right before `pc`? (Intel SDM volume 2, CALL: opcode E8,
- * and FF /2 with two to eight bytes.) */
+/* Does a call instruction end right before `pc`? */
 static bool follows_call(const struct walk_code *code, uint64_t pc)
 {
-	uint8_t bytes[8];
+	uint8_t bytes[INSN_CALL_MAX];
 
-	if (!cfi_read_code(code->cfi, pc - code->bias - sizeof(bytes), bytes,
-			   sizeof(bytes)))
-		return false;
-	if (bytes[3] == 0xe8)
-		return true;
-	for (size_t length = 2; length <= 7; length++) {
-		const uint8_t *at = &bytes[sizeof(bytes) - length];
-
-		if (at[0] == 0xff && (at[1] >> 3 & 7) == 2)
-			return true;
-	}
-	return false;
+	return cfi_read_code(code->cfi, pc - code->bias - sizeof(bytes), bytes,
+			     sizeof(bytes)) &&
+	       insn_ends_call(bytes);
 }
 
 static void read_code(const struct walker *w, const struct walk_code *code, uint64_t pc,

@@ -26,7 +26,7 @@ enum host_function {
 	FN_COUNT,
 };
 
-/* Registers as in code/decode.h. */
+/* Registers as in arch/insn.h. */
 enum {
 	HOST_AX = 0,
 	HOST_CX = 1,

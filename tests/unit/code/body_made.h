@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define ALL          (PLACE_BRANCH | PLACE_PUSH | PLACE_NOPS)
+#define ALL          (EMULATED_BRANCH | EMULATED_PUSH | EMULATED_NOPS)
 #define NO           PLACE_NO_REGISTER
 
 struct function {

@@ -144,7 +144,7 @@ static inline bool judge(const struct function *f)
 		CHECK(!insn.no_probe);
 		CHECK_INT(has_size, site->part == BODY_WHOLE || site->part == BODY_ENTRY);
 		if (site->part != BODY_STOP && site->part != BODY_FAILURE)
-			CHECK(place_emulated(f->code, site->delta, &insn, f->emulated));
+			CHECK(emulated_reason(f->code, site->delta, &insn, f->emulated));
 		CHECK(site->reason);
 		wholes += site->part == BODY_WHOLE;
 		for (size_t k = 0; k < i; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capstone's view of an instruction, in the terms of code/decode.h, and the code of real
+ * capstone's view of an instruction, in the terms of arch/insn.h, and the code of real
  * libraries.
  */
 #ifndef TESTS_UNIT_PLAN_ORACLE_H
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "code/decode.h"
+#include "arch/insn.h"
 
 #define ORACLE_SECTIONS 16
 

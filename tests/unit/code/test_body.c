@@ -85,9 +85,9 @@ static void whole_calls(void)
 
 	CHECK_SITES(f, {BODY_WHOLE, 12, 8, INSN_RBX, JCC});
 
-	f.emulated = PLACE_BRANCH;
+	f.emulated = EMULATED_BRANCH;
 	CHECK_SITES(f, {BODY_WHOLE, 12, 8, INSN_RBX, JCC});
-	f.emulated = PLACE_PUSH | PLACE_NOPS;
+	f.emulated = EMULATED_PUSH | EMULATED_NOPS;
 	CHECK_NONE(f, NO_SITE);
 
 	/* the size is in rbp and r12, too, copied by way of rbx: push rbp; push r12; ...;

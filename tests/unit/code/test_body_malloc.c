@@ -357,7 +357,7 @@ static bool read_function(const char *path, struct function *ret)
 		code, (size_t)ret->symbol.size_bytes, read_other,
 		&(struct other_text){file, ret->symbol.file_offset}};
 
-	ret->why = body_find(&text, place_kernel_emulates(6, 18), &ret->body);
+	ret->why = body_find(&text, emulated_by_kernel(6, 18), &ret->body);
 	return true;
 }
 

@@ -8,7 +8,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define ALL          (PLACE_BRANCH | PLACE_PUSH | PLACE_NOPS)
+#define ALL          (EMULATED_BRANCH | EMULATED_PUSH | EMULATED_NOPS)
 #define PUSH         "push, emulated"
 #define JCC          "conditional jump, emulated"
 #define JMP          "jump, emulated"
@@ -102,7 +102,7 @@ static void emulated_instructions(void)
 	check(FUNCTION("\xf3\x0f\x1e\xfa\xe8\0\0\x01\0\xc3", RETURNS), 0, 0, INSN_RDI,
 	      FIRST);
 	check(FUNCTION("\xf3\x0f\x1e\xfa\xe8\0\0\x01\0\xc3", RETURNS,
-		       .emulated = ALL | PLACE_CALL),
+		       .emulated = ALL | EMULATED_CALL),
 	      4, 0, INSN_RDI, "call, emulated");
 }
 
@@ -112,19 +112,19 @@ static void by_kernel(void)
 	static const char push[] = "\x53\xc3";
 	static const char more[] = "\x48\x85\xff\x55\x0f\x1f\0\x74\x10\xc3";
 
-	check(FUNCTION(push, .emulated = PLACE_BRANCH), 0, 0, INSN_RDI, FIRST);
-	check(FUNCTION(push, .emulated = PLACE_PUSH), 0, 0, INSN_RDI, PUSH);
+	check(FUNCTION(push, .emulated = EMULATED_BRANCH), 0, 0, INSN_RDI, FIRST);
+	check(FUNCTION(push, .emulated = EMULATED_PUSH), 0, 0, INSN_RDI, PUSH);
 	check(FUNCTION(more, .emulated = ALL), 3, 0, INSN_RDI, PUSH);
-	check(FUNCTION(more, .emulated = PLACE_NOPS), 4, 8, INSN_RDI, NOP);
-	check(FUNCTION(more, .emulated = PLACE_BRANCH), 7, 8, INSN_RDI, JCC);
+	check(FUNCTION(more, .emulated = EMULATED_NOPS), 4, 8, INSN_RDI, NOP);
+	check(FUNCTION(more, .emulated = EMULATED_BRANCH), 7, 8, INSN_RDI, JCC);
 	check(FUNCTION(more, .emulated = NONE), 0, 0, INSN_RDI, FIRST);
 
-	CHECK_INT(place_kernel_emulates(3, 10), 0);
-	CHECK_INT(place_kernel_emulates(4, 15), PLACE_BRANCH);
-	CHECK_INT(place_kernel_emulates(4, 16), PLACE_BRANCH | PLACE_PUSH);
-	CHECK_INT(place_kernel_emulates(6, 15), PLACE_BRANCH | PLACE_PUSH);
-	CHECK_INT(place_kernel_emulates(6, 16), ALL);
-	CHECK_INT(place_kernel_emulates(7, 0), ALL);
+	CHECK_INT(emulated_by_kernel(3, 10), 0);
+	CHECK_INT(emulated_by_kernel(4, 15), EMULATED_BRANCH);
+	CHECK_INT(emulated_by_kernel(4, 16), EMULATED_BRANCH | EMULATED_PUSH);
+	CHECK_INT(emulated_by_kernel(6, 15), EMULATED_BRANCH | EMULATED_PUSH);
+	CHECK_INT(emulated_by_kernel(6, 16), ALL);
+	CHECK_INT(emulated_by_kernel(7, 0), ALL);
 }
 
 /* mimalloc's malloc and calloc copy the size to another register before the jump. */
@@ -310,9 +310,9 @@ static void null_of_free(void)
 
 	check(FUNCTION(code, .frees = true), 3, 0, INSN_RDI, JCC);
 	check(FUNCTION(code, .frees = true, RETURNS), 3, 0, INSN_RDI, JCC);
-	check(FUNCTION(code, .frees = true, .emulated = PLACE_PUSH), 5, 0, INSN_RDI,
+	check(FUNCTION(code, .frees = true, .emulated = EMULATED_PUSH), 5, 0, INSN_RDI,
 	      PUSH);
-	check(FUNCTION(code, .emulated = PLACE_PUSH), 0, 0, INSN_RDI, FIRST);
+	check(FUNCTION(code, .emulated = EMULATED_PUSH), 0, 0, INSN_RDI, FIRST);
 
 	static const struct function others[] = {
 		/* test of rsi and rdi together */
@@ -332,12 +332,12 @@ static void null_of_free(void)
 		struct function f = others[i];
 
 		f.request = (struct place_request){
-			.arguments = 1, .emulated = PLACE_PUSH, .frees = true};
+			.arguments = 1, .emulated = EMULATED_PUSH, .frees = true};
 		check(f, 0, 0, INSN_RDI, FIRST);
 	}
 	/* mov rax, rdi; test rax, rax; je of 32 bits; push */
 	check(FUNCTION("\x48\x89\xf8\x48\x85\xc0\x0f\x84\0\x01\0\0\x55\xc3",
-		       .frees = true, .emulated = PLACE_PUSH),
+		       .frees = true, .emulated = EMULATED_PUSH),
 	      12, 0, INSN_RDI, PUSH);
 }
 
@@ -360,7 +360,7 @@ static void refused(void)
 	static const struct function functions[] = {
 		{"", 0, {.emulated = ALL}},
 		{"\xf0\xff\xcf\x53", 4, {.emulated = ALL}}, /* lock dec edi */
-		{"\x66\x2e\x0f\x1f\x84\0\0\0\0\0\x53", 11, {.emulated = PLACE_NOPS}},
+		{"\x66\x2e\x0f\x1f\x84\0\0\0\0\0\x53", 11, {.emulated = EMULATED_NOPS}},
 		{"\x3e\xff\xe0", 3, {.emulated = ALL}}, /* notrack jmp */
 		{"\x0f\x05\xc3", 3, {.emulated = ALL}}, /* syscall */
 		{"\xcc\x53", 2, {.emulated = ALL}},     /* int3 */

@@ -350,7 +350,7 @@ static void judge(csh handle, struct oracle_file *file, const char *library,
 		bool wants_return = variant & 1, past_syscall = variant & 2;
 		const struct place_request request = {
 			.arguments = function->arguments,
-			.emulated = place_kernel_emulates(6, 18),
+			.emulated = emulated_by_kernel(6, 18),
 			.wants_return = wants_return,
 			.frees = function->frees,
 			.past_syscall = past_syscall,

@@ -41,7 +41,7 @@ static inline struct user_regs_struct registers_of(pid_t tid)
 	return r;
 }
 
-/* A general register by its number (enum insn_register of code/decode.h). */
+/* A general register by its number (enum insn_register of arch/insn_registers.h). */
 static inline uint64_t register_of(const struct user_regs_struct *r, uint8_t n)
 {
 	const uint64_t values[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp,

@@ -6,7 +6,7 @@
 #include "plan/returns.h"
 #include "unit/code/cfg_made.h"
 
-#define ALL     (PLACE_BRANCH | PLACE_PUSH | PLACE_NOPS)
+#define ALL     (EMULATED_BRANCH | EMULATED_PUSH | EMULATED_NOPS)
 
 #define NO_SITE "a way to its end has no site"
 #define UNKNOWN "it ends by a jump to an unknown function"
@@ -400,7 +400,7 @@ static void prices(void)
 		    {BASE + 9, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, true, false, OTHERS});
 	/* Without nops that are emulated no emulated site is found. */
 	WORLD(&w, fails_stepped);
-	w.returns.emulated = PLACE_PUSH;
+	w.returns.emulated = EMULATED_PUSH;
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, false, false, OTHERS});
 	/* A call, if the kernel emulates it. */
@@ -408,7 +408,7 @@ static void prices(void)
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, false, false, OTHERS});
 	WORLD(&w, dear_call);
-	w.returns.emulated = ALL | PLACE_CALL;
+	w.returns.emulated = ALL | EMULATED_CALL;
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 9, 8, 0, ALWAYS, {IN(INSN_RBX), OPEN}, true, false, OTHERS});
 	/* A failing path may be stepped if the other path has an emulated site. */

@@ -42,7 +42,7 @@ int main(void)
 #include "util/cleanup.h"
 
 #define COUNT(array)  (sizeof(array) / sizeof((array)[0]))
-#define ALL           (PLACE_BRANCH | PLACE_PUSH | PLACE_NOPS)
+#define ALL           (EMULATED_BRANCH | EMULATED_PUSH | EMULATED_NOPS)
 #define CLAIMS_MAX    64
 #define STEPS_MAX     5000 /* instructions of a call */
 #define BLOCKS        24
@@ -51,7 +51,7 @@ int main(void)
 DEFINE_CLEANUP(struct proc *, proc_close);
 
 /* Sets of instructions that kernels of different ages emulate. Last: none. */
-static const unsigned variants[] = {ALL, ALL | PLACE_CALL, PLACE_BRANCH, 0};
+static const unsigned variants[] = {ALL, ALL | EMULATED_CALL, EMULATED_BRANCH, 0};
 
 #define VARIANTS      COUNT(variants)
 

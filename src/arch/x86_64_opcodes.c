@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "code/opcodes.h"
+#include "arch/x86_64_opcodes.h"
 
 #include <stddef.h>
 
@@ -103,7 +103,7 @@ static const struct range two_bytes[] = {
 	{0x74, 0x76, M},
 	{0x77, 0x77, OPAQUE}, /* emms */
 	{0x7c, 0x7d, M},
-	{0x7e, 0x7e, M | W_RM}, /* movd; movq with f3: see decode.c */
+	{0x7e, 0x7e, M | W_RM}, /* movd; movq with f3: see x86_64_decode.c */
 	{0x7f, 0x7f, M},
 	{0x80, 0x8f, IZ},              /* jcc */
 	{0x90, 0x9f, M | BYTE | W_RM}, /* setcc */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "code/decode.h"
+/* Intel SDM volume 2, chapter 2 and the opcode maps of appendix A; 64-bit mode. */
+#include "arch/insn.h"
 
-#include "code/opcodes.h"
+#include "arch/x86_64_opcodes.h"
 
 struct decoder {
 	const uint8_t *code;
@@ -392,6 +393,7 @@ static void describe_moves(const struct decoder *d, struct insn *ret)
 	} else if ((d->opcode == 0x31 || d->opcode == 0x33) && !is_memory &&
 		   d->reg == d->rm && !d->p66) {
 		set_value(ret, d->rm, 0);
+		ret->zeroes = d->at == 2; /* no prefix */
 	} else if (d->opcode == 0xc7 && wide && !is_memory) {
 		set_value(ret, d->rm, d->immediate);
 	} else if (d->opcode == 0xc7 && wide) {
@@ -544,6 +546,9 @@ static bool decode(struct decoder *d, struct insn *ret)
 		ret->condition = d->opcode & 0xf;
 	ret->moves_sp = moves_sp(d, two, ret);
 	ret->traps = two ? d->opcode == 0x0b : d->opcode == 0xf4;
+	/* Without a prefix. */
+	ret->halts = d->at == 1 && d->opcode == 0xf4;
+	ret->is_breakpoint = d->at == 1 && d->opcode == 0xcc;
 	return ret->kind != INSN_UNKNOWN;
 }
 

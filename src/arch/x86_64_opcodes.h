@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of the opcode maps that code/decode.c knows: for each opcode of one byte,
+ * The parts of the opcode maps that x86_64_decode.c knows: for each opcode of one byte,
  * and of two bytes after 0x0f, its operands and the registers that it writes. (Intel
  * SDM volume 2, tables A-2, A-3 and A-6, 64-bit mode.)
  */
-#ifndef CODE_OPCODES_H
-#define CODE_OPCODES_H
+#ifndef ARCH_X86_64_OPCODES_H
+#define ARCH_X86_64_OPCODES_H
 
 #include <stdbool.h>
 #include <stdint.h>
