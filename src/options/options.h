@@ -98,7 +98,7 @@ struct options {
 	bool unreachable;        /* --unreachable; also set if another option needs it */
 	uint64_t unreachable_every; /* --unreachable-every; 0: not given */
 	uint64_t max_pause_ns;      /* --max-pause, default 1 s */
-	bool unreachable_unaligned, unreachable_tagged;
+	bool unreachable_unaligned, unreachable_tagged, unreachable_strict;
 	const char *format;          /* --format: a renderer's name, default "text" */
 	bool brief_on_terminal;      /* "brief" instead if the reports go to a
 					terminal */

@@ -17,6 +17,27 @@ static const struct {
 			     "hold by a pointer"},
 };
 
+/* Runs in which the blocks of a command are not all traced. */
+static const enum option_id hiding[] = {OPTION_MIN_SIZE, OPTION_MAX_SIZE, OPTION_LIB,
+					OPTION_SYMBOLS_PREFIX};
+
+static struct error *check_strict(const struct options_given *given)
+{
+	if (!given->options->unreachable_strict)
+		return NULL;
+	for (size_t i = 0; i < sizeof(hiding) / sizeof(*hiding); i++)
+		if (given->values[hiding[i]])
+			return option_error_clash(
+				OPTION_UNREACHABLE_STRICT, hiding[i],
+				"does not trace all blocks: others would count as free "
+				"memory");
+	if (!given->options->command)
+		return option_error("--unreachable-strict needs a program that memtrace "
+				    "starts: blocks from before the attach are not "
+				    "known; add -- COMMAND");
+	return NULL;
+}
+
 /* The option that asks for a search, or OPTION_ID_COUNT. */
 static enum option_id asked_by(const struct options_given *given)
 {
@@ -31,9 +52,9 @@ static enum option_id asked_by(const struct options_given *given)
 
 struct error *options_check_unreachable(const struct options_given *given)
 {
-	static const enum option_id details[] = {OPTION_MAX_PAUSE,
-						 OPTION_UNREACHABLE_UNALIGNED,
-						 OPTION_UNREACHABLE_TAGGED};
+	static const enum option_id details[] = {
+		OPTION_MAX_PAUSE, OPTION_UNREACHABLE_UNALIGNED, OPTION_UNREACHABLE_TAGGED,
+		OPTION_UNREACHABLE_STRICT};
 	struct options *options = given->options;
 	enum option_id by = asked_by(given);
 
@@ -58,5 +79,5 @@ struct error *options_check_unreachable(const struct options_given *given)
 		return option_error("--%s needs a process or a command: it stops what it "
 				    "searches; add -p PID",
 				    option_rows[by].name);
-	return NULL;
+	return check_strict(given);
 }

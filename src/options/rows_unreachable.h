@@ -36,5 +36,10 @@ OPTION(UNREACHABLE_TAGGED,
 	.help = "pointers may have a tag in their lowest 3 bits (the highest byte is "
 		"never looked at)")
 
+OPTION(UNREACHABLE_STRICT,
+	"unreachable-strict", .kind = KIND_FLAG, FIELD(unreachable_strict),
+	.help = "with -- COMMAND, whose blocks are all known: do not look for pointers in "
+		"free memory of the heap")
+
 #undef GROUP
 /* clang-format on */

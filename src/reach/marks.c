@@ -7,6 +7,9 @@
 #define WORD     sizeof(uint64_t)
 #define TOP_BYTE (UINT64_C(0xff) << 56)
 
+/* The smallest page of any architecture. */
+#define PAGE 4096
+
 /* PTR_MANGLE rotates by 2 * 8 + 1. */
 #define GUARD_ROTATION 17
 
@@ -129,7 +132,52 @@ void reach_marks_scan(struct reach_marks *marks, const struct reach_piece *piece
 	reach_marks_settle(marks);
 }
 
-void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece)
+/* The part of the piece from `at` to `to`. */
+static struct reach_piece part_of(const struct reach_piece *piece, uint64_t at,
+				  uint64_t to)
+{
+	return (struct reach_piece){
+		at, (const char *)piece->bytes + (at - piece->address), to - at,
+		piece->address + piece->size - to + piece->extra};
+}
+
+/* Scan the memory from `at` to `to`, which is before the block `next` and behind the one
+ * before it. */
+static void scan_gap(struct reach_marks *m, const struct reach_piece *piece, uint64_t at,
+		     uint64_t to, uint32_t next)
+{
+	const struct reach_blocks *b = m->blocks;
+
+	if (m->is_whole && next) {
+		uint64_t page_end = (b->end[next - 1] + PAGE - 1) / PAGE * PAGE;
+
+		at = at > page_end ? at : page_end;
+	}
+	if (m->is_whole && next < b->count) {
+		uint64_t page = b->start[next] / PAGE * PAGE;
+
+		to = to < page ? to : page;
+	}
+	if (at < to) {
+		const struct reach_piece part = part_of(piece, at, to);
+
+		reach_marks_collect(m, &part, REACH_REACHED);
+	}
+}
+
+/* Scan the memory from `at` to `to`, which is of `block`, if it is reached. */
+static void scan_block(struct reach_marks *m, const struct reach_piece *piece,
+		       uint64_t at, uint64_t to, uint32_t block)
+{
+	const struct reach_piece part = part_of(piece, at, to);
+	uint8_t level = __atomic_load_n(&m->level[block], __ATOMIC_RELAXED);
+
+	if (level != REACH_UNREACHED)
+		reach_marks_collect(m, &part, (enum reach_level)level);
+}
+
+void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece,
+		       enum reach_level level)
 {
 	const struct reach_blocks *b = marks->blocks;
 	uint64_t at = piece->address, end = at + piece->size;
@@ -140,7 +188,6 @@ void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piec
 		uint64_t to = block >= b->count ? end
 			      : is_inside       ? b->end[block]
 						: b->start[block];
-		enum reach_level level = REACH_REACHED;
 
 		if (to > end)
 			to = end;
@@ -149,16 +196,9 @@ void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piec
 		if (!marks->is_apart)
 			marks->ahead = is_inside ? block + 1 : block;
 		if (is_inside)
-			level = (enum reach_level)__atomic_load_n(&marks->level[block],
-								  __ATOMIC_RELAXED);
-		if (level != REACH_UNREACHED)
-			reach_marks_collect(
-				marks,
-				&(struct reach_piece){at,
-						      (const char *)piece->bytes +
-							      (at - piece->address),
-						      to - at, end - to + piece->extra},
-				level);
+			scan_block(marks, piece, at, to, block);
+		else if (level != REACH_UNREACHED)
+			scan_gap(marks, piece, at, to, block);
 		if (is_inside && to == b->end[block])
 			block++;
 		at = to;

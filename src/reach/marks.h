@@ -49,6 +49,9 @@ struct reach_marks {
 	size_t waiting_count;
 	/* Blocks from this one on will be scanned anyway, and are not put into `todo`. */
 	uint32_t ahead;
+	/* The blocks are all that the process has: their pages hold nothing else that is
+	 * in use. */
+	bool is_whole;
 	bool is_apart;  /* no block is ahead: other threads sweep, too */
 	bool no_memory; /* `todo` lacks blocks: the result is not valid */
 };
@@ -80,12 +83,13 @@ void reach_marks_collect(struct reach_marks *marks, const struct reach_piece *pi
 void reach_marks_settle(struct reach_marks *marks);
 
 /*
- * Scan a piece of memory that may contain blocks: what is in no block, and the blocks in
- * it that are reached already. Pieces must be scanned in ascending order of addresses.
- * Blocks that are reached later by a pointer at a higher address are in `todo`
- * afterwards.
+ * Scan a piece of memory that may contain blocks: what is in no block, if `level` is not
+ * REACH_UNREACHED, and the blocks in it that are reached already. Pieces must be scanned
+ * in ascending order of addresses. Blocks that are reached later by a pointer at a higher
+ * address are in `todo` afterwards.
  */
-void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece);
+void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece,
+		       enum reach_level level);
 
 /* The sweep is over: from now on all blocks that are reached get into `todo`. */
 void reach_marks_swept(struct reach_marks *marks);

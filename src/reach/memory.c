@@ -80,13 +80,6 @@ static size_t copy(struct reach_memory *m, uint64_t address, size_t size)
 typedef void (*piece_fn)(struct reach_marks *marks, const struct reach_piece *piece,
 			 enum reach_level level);
 
-static void sweep_piece(struct reach_marks *marks, const struct reach_piece *piece,
-			enum reach_level level)
-{
-	(void)level;
-	reach_marks_sweep(marks, piece);
-}
-
 /* Read and scan what can be read of a range. */
 static void scan_range(struct reach_memory *m, uint64_t start, uint64_t end,
 		       struct reach_marks *marks, piece_fn scan, enum reach_level level)
@@ -164,7 +157,9 @@ void reach_memory_sweep_region(struct reach_memory *memory,
 			       const struct reach_region *region,
 			       struct reach_marks *marks)
 {
-	scan_written(memory, region, marks, sweep_piece, REACH_REACHED);
+	scan_written(memory, region, marks, reach_marks_sweep,
+		     region->is_heap && marks->is_whole ? REACH_UNREACHED
+							: REACH_REACHED);
 }
 
 void reach_memory_sweep(struct reach_memory *memory, const struct reach_regions *regions,

@@ -22,6 +22,8 @@ struct reach_region {
 	bool is_private;
 	/* It cannot be written now. Pages that come from a file were never written. */
 	bool is_read_only;
+	/* The heap that brk(2) sets. */
+	bool is_heap;
 };
 
 struct reach_regions {

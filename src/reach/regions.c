@@ -23,7 +23,8 @@ struct error *reach_regions_init(const struct proc_maps *maps, struct reach_regi
 			continue;
 		if (!vec_push(&ret->list,
 			      (struct reach_region){m->start, m->end, !m->shared,
-						    !m->writable})) {
+						    !m->writable,
+						    !strcmp(m->path, "[heap]")})) {
 			reach_regions_deinit(ret);
 			return error_no_memory();
 		}

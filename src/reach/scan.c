@@ -72,6 +72,7 @@ static struct error *part_init(struct part *part, int pid,
 					&part->blocks);
 	if (!err)
 		err = reach_marks_init(&part->blocks, words, &part->marks);
+	part->marks.is_whole = table->is_whole;
 	return err;
 }
 
@@ -177,6 +178,8 @@ struct error *reach_scan_verify(struct reach_target *target,
 	struct error *err = part_init(&part, target->pid, words, table, deadline_ns);
 
 	ret->threads = (uint32_t)target->threads.list.len;
+	for (uint32_t i = 0; !err && table->is_whole && i < table->count; i++)
+		part.marks.level[i] = table->level[i];
 	if (!err)
 		err = look(&part, target, deadline_ns, ret);
 	reach_scan_release(target);

@@ -25,6 +25,9 @@ struct reach_table {
 	uint8_t *level;        /* enum reach_level */
 	uint32_t *head;        /* of the group of an unreached block (groups.h) */
 	uint32_t count;
+	/* These are all blocks that the process has: what else is in their pages, or in
+	 * the heap that brk(2) sets, is free and holds no pointers of the program. */
+	bool is_whole;
 };
 
 /* How the search went. */
@@ -63,7 +66,9 @@ struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
 
 /*
  * Look at all memory for pointers to the candidates `table`, until `deadline_ns`, and let
- * the process go on in any case. Then group what is lost. Sets table->level and ->head.
+ * the process go on in any case. Then group what is lost. Sets table->level and ->head,
+ * unless there was no time. In a table that is whole, `level` says before the call which
+ * blocks are candidates: REACH_UNREACHED; the others are REACH_REACHED.
  */
 struct error *reach_scan_verify(struct reach_target *target,
 				const struct reach_words *words,

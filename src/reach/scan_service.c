@@ -45,7 +45,8 @@ struct reach_table scan_table_at(void *bytes, uint32_t count)
 	uint64_t *start = bytes, *end = start + count;
 	uint32_t *head = (uint32_t *)(end + count);
 
-	return (struct reach_table){start, end, (uint8_t *)(head + count), head, count};
+	return (struct reach_table){start, end,   (uint8_t *)(head + count),
+				    head,  count, false};
 }
 
 void scan_effort_put(struct strbuf *out, const struct reach_effort *effort)
@@ -153,6 +154,7 @@ static struct error *search(struct scan_service *service, struct reach_target *t
 			    struct confined_request *request)
 {
 	uint32_t count = wire_get_u32(&request->in);
+	bool is_whole = wire_get_u32(&request->in);
 	uint64_t deadline_ns = wire_get_u64(&request->in);
 	struct reach_effort effort = {0};
 	struct reach_table table;
@@ -162,6 +164,7 @@ static struct error *search(struct scan_service *service, struct reach_target *t
 	if (err)
 		return err;
 	table = scan_table_at(map, count);
+	table.is_whole = is_whole;
 	service->is_searching = true;
 	settle(service);
 	if (request->number == SCAN_FIRST)

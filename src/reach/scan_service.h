@@ -10,7 +10,8 @@
 #include "reach/scan.h"
 
 enum scan_request {
-	SCAN_FIRST,  /* pid, count, deadline; the table's descriptor */
+	SCAN_FIRST,  /* pid, count, 1 if it is whole, deadline; the table's
+			descriptor */
 	SCAN_STOP,   /* pid, deadline */
 	SCAN_VERIFY, /* as SCAN_FIRST */
 	SCAN_RELEASE,
@@ -20,7 +21,7 @@ enum scan_request {
 /* The bytes of a table of `count` blocks. */
 size_t scan_table_bytes(uint32_t count);
 
-/* The arrays of a table that begins at `bytes`. */
+/* The arrays of a table that begins at `bytes`, which is not whole. */
 struct reach_table scan_table_at(void *bytes, uint32_t count);
 
 void scan_effort_put(struct strbuf *out, const struct reach_effort *effort);

@@ -127,7 +127,7 @@ void reach_scanner_pack(struct reach_scanner *scanner, uint32_t count,
 }
 
 static struct error *call(struct reach_scanner *s, enum scan_request request, int pid,
-			  const uint32_t *count, uint64_t deadline_ns,
+			  const struct reach_table *table, uint64_t deadline_ns,
 			  struct reach_effort *ret)
 {
 	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
@@ -135,10 +135,12 @@ static struct error *call(struct reach_scanner *s, enum scan_request request, in
 	struct error *err;
 
 	wire_put_u32(&in, (uint32_t)pid);
-	if (count)
-		wire_put_u32(&in, *count);
+	if (table) {
+		wire_put_u32(&in, table->count);
+		wire_put_u32(&in, table->is_whole);
+	}
 	wire_put_u64(&in, deadline_ns);
-	err = confined_call(s->child, request, &in, count ? s->table : -1, &out, NULL);
+	err = confined_call(s->child, request, &in, table ? s->table : -1, &out, NULL);
 	if (err || !ret)
 		return err;
 	answer = wire_read(&out);
@@ -146,10 +148,11 @@ static struct error *call(struct reach_scanner *s, enum scan_request request, in
 	return NULL;
 }
 
-struct error *reach_scanner_first(struct reach_scanner *scanner, int pid, uint32_t count,
-				  uint64_t deadline_ns, struct reach_effort *ret)
+struct error *reach_scanner_first(struct reach_scanner *scanner, int pid,
+				  const struct reach_table *table, uint64_t deadline_ns,
+				  struct reach_effort *ret)
 {
-	return call(scanner, SCAN_FIRST, pid, &count, deadline_ns, ret);
+	return call(scanner, SCAN_FIRST, pid, table, deadline_ns, ret);
 }
 
 struct error *reach_scanner_stop(struct reach_scanner *scanner, int pid,
@@ -158,10 +161,11 @@ struct error *reach_scanner_stop(struct reach_scanner *scanner, int pid,
 	return call(scanner, SCAN_STOP, pid, NULL, deadline_ns, NULL);
 }
 
-struct error *reach_scanner_verify(struct reach_scanner *scanner, int pid, uint32_t count,
-				   uint64_t deadline_ns, struct reach_effort *ret)
+struct error *reach_scanner_verify(struct reach_scanner *scanner, int pid,
+				   const struct reach_table *table, uint64_t deadline_ns,
+				   struct reach_effort *ret)
 {
-	return call(scanner, SCAN_VERIFY, pid, &count, deadline_ns, ret);
+	return call(scanner, SCAN_VERIFY, pid, table, deadline_ns, ret);
 }
 
 void reach_scanner_release(struct reach_scanner *scanner)

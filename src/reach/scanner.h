@@ -48,18 +48,20 @@ void reach_scanner_pack(struct reach_scanner *scanner, uint32_t count,
 
 /*
  * reach_scan_first(), reach_scan_stop() and reach_scan_verify() for the process `pid`.
- * `count` blocks of the table are used. Several processes may be stopped at the same
- * time. The errors of these functions; and ERROR_GONE if the child has been killed, for
- * example because it took too long.
+ * `table` is that of the last reach_scanner_table() or reach_scanner_pack(). Several
+ * processes may be stopped at the same time. The errors of these functions; and
+ * ERROR_GONE if the child has been killed, for example because it took too long.
  */
-struct error *reach_scanner_first(struct reach_scanner *scanner, int pid, uint32_t count,
-				  uint64_t deadline_ns, struct reach_effort *ret)
+struct error *reach_scanner_first(struct reach_scanner *scanner, int pid,
+				  const struct reach_table *table, uint64_t deadline_ns,
+				  struct reach_effort *ret)
 	__attribute__((warn_unused_result));
 struct error *reach_scanner_stop(struct reach_scanner *scanner, int pid,
 				 uint64_t deadline_ns)
 	__attribute__((warn_unused_result));
-struct error *reach_scanner_verify(struct reach_scanner *scanner, int pid, uint32_t count,
-				   uint64_t deadline_ns, struct reach_effort *ret)
+struct error *reach_scanner_verify(struct reach_scanner *scanner, int pid,
+				   const struct reach_table *table, uint64_t deadline_ns,
+				   struct reach_effort *ret)
 	__attribute__((warn_unused_result));
 
 /* Let all processes go on that are still stopped, and forget them. */

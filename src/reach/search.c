@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reach/search.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ struct reach_search {
 	VEC(struct reach_block) found;
 	struct snapshot_search sums; /* of the search under way, then of the last one */
 	uint64_t begun_ns, stopped_ns;
+	int strict_pid; /* reach_search_be_strict(); 0: none */
 };
 
 struct error *reach_search_create(const struct reach_search_options *options,
@@ -60,6 +62,11 @@ struct error *reach_search_create(const struct reach_search_options *options,
 	}
 	*ret = search;
 	return NULL;
+}
+
+void reach_search_be_strict(struct reach_search *search, int pid)
+{
+	search->strict_pid = pid;
 }
 
 static void forget_candidates(struct reach_search *search)
@@ -128,12 +135,30 @@ static bool is_wanted(const struct candidates *only, uint64_t address)
 				sizeof(address), compare_addresses);
 }
 
+/* Does the snapshot have all blocks of a process that was traced from its start on? */
+static bool has_all_blocks(const struct snapshot *snap)
+{
+	static const enum loss of_blocks[] = {
+		LOSS_BLOCKS_FULL,       LOSS_PENDING_FULL,    LOSS_READ_FAILED,
+		LOSS_PROCESSES_FULL,    LOSS_PROBES_MISSED,   LOSS_FUNCTIONS_UNTRACED,
+		LOSS_FILES_UNTRACED,    LOSS_MAPPINGS_UNREAD, LOSS_PROCESSES_UNCHECKED,
+		LOSS_FUNCTIONS_MISREAD,
+	};
+
+	for (size_t i = 0; i < sizeof(of_blocks) / sizeof(*of_blocks); i++)
+		if (snap->losses[of_blocks[i]])
+			return false;
+	return !snap->inconsistent;
+}
+
 /* Fill the table with the blocks of `process`; with `only`, with those candidates that
- * are still there. */
+ * are still there, and if the table is whole, with the others, too. */
 static struct error *gather(struct reach_search *search, const struct snapshot *snap,
 			    uint32_t process, const struct candidates *only,
 			    struct gathered *ret)
 {
+	bool is_whole = snap->processes.data[process].pid == search->strict_pid &&
+			has_all_blocks(snap);
 	size_t most = snap->blocks[BLOCK_HEAP].len;
 	uint32_t count = 0;
 	struct error *err;
@@ -147,7 +172,8 @@ static struct error *gather(struct reach_search *search, const struct snapshot *
 	for (size_t i = 0; !err && i < most; i++) {
 		const struct snapshot_block *block = &snap->blocks[BLOCK_HEAP].data[i];
 
-		if (block->process != process || !is_wanted(only, block->address))
+		if (block->process != process ||
+		    (!is_whole && !is_wanted(only, block->address)))
 			continue;
 		ret->table.start[count] = block->address;
 		ret->table.end[count] = block->address + block->size_bytes;
@@ -157,7 +183,26 @@ static struct error *gather(struct reach_search *search, const struct snapshot *
 		return err;
 	count = reach_blocks_tidy(ret->table.start, ret->table.end, ret->number, count);
 	reach_scanner_pack(search->scanner, count, &ret->table);
+	ret->table.is_whole = is_whole;
+	for (uint32_t i = 0; i < count; i++)
+		ret->table.level[i] = is_wanted(only, ret->table.start[i])
+					      ? REACH_UNREACHED
+					      : REACH_REACHED;
 	return NULL;
+}
+
+/* Say that the process is searched as if --unreachable-strict were not given. */
+static void say_not_strict(struct reach_search *search, int pid)
+{
+	char text[160];
+
+	snprintf(
+		text, sizeof(text),
+		"not all blocks of process %d are known (see the losses): free memory of "
+		"its heap is searched, too",
+		pid);
+	if (search->options.warn)
+		search->options.warn(search->options.arg, text);
 }
 
 /* Without candidates there is nothing to verify: the process is not stopped. */
@@ -187,8 +232,10 @@ static struct error *look_at(struct reach_search *search, const struct snapshot 
 	struct reach_effort effort = {0};
 	struct error *err = gather(search, snap, process, NULL, &blocks);
 
+	if (!err && pid == search->strict_pid && !blocks.table.is_whole)
+		say_not_strict(search, pid);
 	if (!err && blocks.table.count)
-		err = reach_scanner_first(search->scanner, pid, blocks.table.count,
+		err = reach_scanner_first(search->scanner, pid, &blocks.table,
 					  clock_now_ns() + LOOK_NS, &effort);
 	if (!err && effort.is_late)
 		err = error_create(
@@ -255,7 +302,7 @@ static struct error *add_found(struct reach_search *search, const struct snapsho
 		enum reach_verdict verdict = verdict_of(table, i, is_late);
 		uint32_t head = verdict == REACH_HELD ? table->head[i] : i;
 
-		if (!is_late && table->level[i] == REACH_REACHED)
+		if (table->level[i] == REACH_REACHED)
 			continue;
 		if (head >= table->count ||
 		    !vec_push(&search->found,
@@ -282,7 +329,7 @@ static struct error *verify(struct reach_search *search, const struct snapshot *
 
 	if (!err)
 		err = reach_scanner_verify(
-			search->scanner, candidates->pid, blocks.table.count,
+			search->scanner, candidates->pid, &blocks.table,
 			search->stopped_ns + search->options.max_pause_ns, &effort);
 	add_effort(search, &effort);
 	if (err)

@@ -34,6 +34,10 @@ struct error *reach_search_create(const struct reach_search_options *options,
 /* NULL is fine. */
 void reach_search_destroy(struct reach_search *search);
 
+/* memtrace has started the process `pid`, so it knows all of its blocks: what else is in
+ * their pages counts as free, and is not searched (--unreachable-strict). */
+void reach_search_be_strict(struct reach_search *search, int pid);
+
 /*
  * Look for candidates among the heap blocks of `snap`, while its processes run. A process
  * that cannot be searched is left out, with a warning. Fails only if memory is out.

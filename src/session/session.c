@@ -280,6 +280,8 @@ static struct error *start_processes(struct session *s, struct error *err, int *
 		if (err)
 			*status = start_status(options, err);
 	}
+	if (!err && options->unreachable_strict && s->search)
+		reach_search_be_strict(s->search, (int)s->spawn.pid);
 	if (options->command)
 		file_limit_raise();
 	return err;

@@ -109,8 +109,12 @@ static long peak_kb(void)
 
 static struct reach_table make_table(const struct heap *heap, uint32_t count)
 {
-	struct reach_table table = {malloc(count * 8ul), malloc(count * 8ul),
-				    malloc(count), malloc(count * 4ul), count};
+	struct reach_table table = {malloc(count * 8ul),
+				    malloc(count * 8ul),
+				    malloc(count),
+				    malloc(count * 4ul),
+				    count,
+				    false};
 
 	if (!table.start || !table.end || !table.level || !table.head)
 		die("no memory for a table");

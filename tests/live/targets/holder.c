@@ -264,7 +264,9 @@ static SITE void keep(void)
 	big = malloc(4000);
 	if (!big)
 		abort();
-	big[200] = site_freed(64);
+	big[450] = site_freed(64);
+	/* The allocator has pointers to the end of its last block. */
+	in_zeroed[6] = (uintptr_t)malloc(64);
 	free((void *)big);
 	block = site_chain(64);
 	in_data[1] = block;

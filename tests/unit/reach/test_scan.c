@@ -64,8 +64,8 @@ static struct {
 
 static void fill(struct reach_table *table)
 {
-	*table = (struct reach_table){found.start, found.end, found.level, found.head,
-				      BLOCKS};
+	*table = (struct reach_table){found.start, found.end, found.level,
+				      found.head,  BLOCKS,    false};
 	memset(&found, 0xee, sizeof(found));
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		found.start[i] = BLOCK(i);
@@ -73,7 +73,20 @@ static void fill(struct reach_table *table)
 	}
 }
 
-/* Search a child that `arrange` has arranged, with all blocks as candidates. */
+/* Are the tables whole? Then only the first CANDIDATES blocks are candidates. */
+static bool is_whole;
+
+#define CANDIDATES 32
+
+static void mark_candidates(struct reach_table *table)
+{
+	table->is_whole = is_whole;
+	for (unsigned i = 0; is_whole && i < BLOCKS; i++)
+		table->level[i] = i < CANDIDATES ? REACH_UNREACHED : REACH_REACHED;
+}
+
+/* Search a child that `arrange` has arranged, with all blocks as candidates unless the
+ * table is whole. */
 static void search_with(void (*arrange)(void *), const struct reach_words *words)
 {
 	struct child child;
@@ -91,11 +104,13 @@ static void search_with(void (*arrange)(void *), const struct reach_words *words
 	child_await_sleep(child.pid);
 	target = (struct reach_target){.pid = child.pid};
 	fill(&table);
+	mark_candidates(&table);
 	REQUIRE(!reach_scan_first(&target, words, &table, deadline, &effort));
 	CHECK(effort.read_bytes > 0);
 	CHECK(!effort.is_late);
 	REQUIRE(!reach_scan_stop(&target, deadline));
 	fill(&table);
+	mark_candidates(&table);
 	REQUIRE(!reach_scan_verify(&target, words, &table, deadline, &effort));
 	CHECK(!effort.is_late);
 	CHECK(effort.threads >= 1);
@@ -345,6 +360,40 @@ static void unaligned_pointers_if_wanted(void)
 
 /* Memory that was written before it became read-only, shared memory, and memory far from
  * what was used before. */
+/* Pointers in memory that belongs to no block. */
+static void arrange_free(void *unused)
+{
+	uint64_t *page = sbrk(8192);
+
+	(void)unused;
+	REQUIRE(page != (void *)-1);
+	put(word(3, 8), 0, 0);                         /* behind a block */
+	put((uint64_t *)(uintptr_t)arena + 511, 1, 0); /* the page before all blocks */
+	put(&zeroed[0], 3, 0);
+	put(word(3, 0), 2, 0);
+	put(page, 4, 0);
+	put(word(CANDIDATES, 0), 5, 0); /* nothing points to this block */
+	put(word(BLOCKS - 1, 8), 6, 0); /* behind the last block */
+	wash();
+}
+
+static void free_memory_is_searched_unless_all_blocks_are_known(void)
+{
+	search(arrange_free);
+	for (unsigned i = 0; i < 7; i++)
+		check_level(i, i == 5 ? REACH_UNREACHED : REACH_REACHED);
+	check_rest(7);
+
+	is_whole = true;
+	search(arrange_free);
+	is_whole = false;
+	for (unsigned i = 0; i < 7; i++)
+		check_level(i,
+			    i == 0 || i == 4 || i == 6 ? REACH_UNREACHED : REACH_REACHED);
+	for (unsigned i = 7; i < BLOCKS; i++)
+		check_level(i, i < CANDIDATES ? REACH_UNREACHED : REACH_REACHED);
+}
+
 static void arrange_mappings(void *unused)
 {
 	uint64_t *sealed = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -448,6 +497,7 @@ int main(void)
 	RUN(mangled_and_tagged_pointers);
 	RUN(unaligned_pointers_if_wanted);
 	RUN(mappings_of_all_kinds);
+	RUN(free_memory_is_searched_unless_all_blocks_are_known);
 	RUN(nothing_stays_stopped);
 	RUN(stopped_processes_stay_stopped);
 	return check_done();

@@ -37,6 +37,9 @@ static void fill(struct reach_table *table)
 	}
 }
 
+/* What the child is told of the table: it has it already. */
+static const struct reach_table blocks = {.count = BLOCKS};
+
 static uint64_t later(void)
 {
 	return clock_now_ns() + UINT64_C(20000000000);
@@ -76,13 +79,13 @@ static void finds_what_is_unreachable(void)
 	REQUIRE(!reach_scanner_table(scanner, 10, &table));
 	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
 	fill(&table);
-	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_first(scanner, child.pid, &blocks, later(), &effort));
 	for (size_t i = 0; i < BLOCKS; i++)
 		CHECK_INT(table.level[i], i % 3 ? REACH_UNREACHED : REACH_REACHED);
 	CHECK(effort.read_bytes > 0);
 	REQUIRE(!reach_scanner_stop(scanner, child.pid, later()));
 	memset(table.level, 0xee, BLOCKS);
-	REQUIRE(!reach_scanner_verify(scanner, child.pid, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_verify(scanner, child.pid, &blocks, later(), &effort));
 	for (size_t i = 0; i < BLOCKS; i++) {
 		CHECK_INT(table.level[i], i % 3 ? REACH_UNREACHED : REACH_REACHED);
 		CHECK_INT(table.head[i], i % 3 ? i : REACH_NONE);
@@ -117,7 +120,7 @@ static struct reach_scanner *look(struct child *ret_child)
 	scanner = start();
 	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
 	fill(&table);
-	REQUIRE(!reach_scanner_first(scanner, ret_child->pid, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_first(scanner, ret_child->pid, &blocks, later(), &effort));
 	return scanner;
 }
 
@@ -132,7 +135,7 @@ static void a_killed_scanner_lets_go(void)
 	CHECK_INT(state_of(child.pid), 't');
 	kill(reach_scanner_pid(scanner), SIGKILL);
 	child_await_sleep(child.pid);
-	err = reach_scanner_verify(scanner, child.pid, BLOCKS, later(), &effort);
+	err = reach_scanner_verify(scanner, child.pid, &blocks, later(), &effort);
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_GONE);
 	error_destroy(err);
@@ -175,17 +178,17 @@ static void after_a_stop_there_is_time(void)
 	for (int i = 0; i < 2; i++) {
 		uint64_t until = clock_now_ns() + UINT64_C(300000000);
 
-		REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(),
+		REQUIRE(!reach_scanner_first(scanner, child.pid, &blocks, later(),
 					     &effort));
 		REQUIRE(!reach_scanner_stop(scanner, child.pid, until));
 		if (i)
 			reach_scanner_release(scanner);
 		else
-			REQUIRE(!reach_scanner_verify(scanner, child.pid, BLOCKS, until,
+			REQUIRE(!reach_scanner_verify(scanner, child.pid, &blocks, until,
 						      &effort));
 		usleep(1500000);
 	}
-	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_first(scanner, child.pid, &blocks, later(), &effort));
 	reach_scanner_destroy(scanner);
 	child_end(&child);
 }
@@ -237,7 +240,7 @@ static void memory_that_does_not_answer(void)
 	pid = fork_blocking(turn);
 	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
 	fill(&table);
-	REQUIRE(!reach_scanner_first(scanner, pid, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_first(scanner, pid, &blocks, later(), &effort));
 	/* The search has made the pages that it read. */
 	REQUIRE(!madvise(arena + ARENA_BYTES / 2, ARENA_BYTES / 2, MADV_REMOVE));
 	*turn = 1;
@@ -247,7 +250,7 @@ static void memory_that_does_not_answer(void)
 	/* Time enough to come to the half that blocks. */
 	until = clock_now_ns() + UINT64_C(2000000000);
 	REQUIRE(!reach_scanner_stop(scanner, pid, until));
-	err = reach_scanner_verify(scanner, pid, BLOCKS, until, &effort);
+	err = reach_scanner_verify(scanner, pid, &blocks, until, &effort);
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_GONE);
 	CHECK(clock_now_ns() > until);
@@ -299,7 +302,7 @@ static void who_does_not_stop_in_time_goes_on(void)
 
 	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
 	fill(&table);
-	REQUIRE(!reach_scanner_first(scanner, stuck, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_first(scanner, stuck, &blocks, later(), &effort));
 	err = reach_scanner_stop(scanner, stuck, clock_now_ns() + UINT64_C(200000000));
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_UNSUPPORTED);
@@ -311,7 +314,7 @@ static void who_does_not_stop_in_time_goes_on(void)
 		usleep(20000);
 	CHECK_INT(state_of(stuck), 'S');
 	/* The scanner still works. */
-	REQUIRE(!reach_scanner_first(scanner, child.pid, BLOCKS, later(), &effort));
+	REQUIRE(!reach_scanner_first(scanner, child.pid, &blocks, later(), &effort));
 	kill(stuck, SIGKILL);
 	waitpid(stuck, NULL, 0);
 	reach_scanner_destroy(scanner);
