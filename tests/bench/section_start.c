@@ -2,14 +2,21 @@
 #include "bench.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "empty_probes.h"
+#include "process/mm_locks.h"
+#include "process/named.h"
+#include "process/timed_read.h"
 #include "table.h"
 #include "tool.h"
 
-#define RUNS      7
-#define RUNS_PEER 3
-#define SETTLE_MS 300
+#define RUNS       7
+#define RUNS_PEER  3
+#define SETTLE_MS  300
+
+#define MAPS_BYTES ((size_t)64 << 20)
 
 /* Medians of several runs. */
 struct start_figures {
@@ -88,6 +95,62 @@ static double measure_detach(void)
 	return median(ms, RUNS);
 }
 
+/* mm_locks_find_held() looks at nothing if it has found nothing shortly before. */
+#define LOOK_PAUSE_MS 60
+
+/* Part of the start: to look whether a process of the machine holds the lock of its
+ * address space. The floor lists the processes. */
+static struct row measure_locks(void)
+{
+	double looks[RUNS], lists[RUNS];
+
+	for (unsigned i = 0; i < RUNS; i++) {
+		uint64_t begun_ns = now_ns();
+
+		(void)named_count();
+		lists[i] = (double)(now_ns() - begun_ns) / 1e6;
+		sleep_ms(LOOK_PAUSE_MS);
+		begun_ns = now_ns();
+		if (mm_locks_find_held(MM_LOCKS_SET_NS))
+			fprintf(stderr, "a process holds its lock\n");
+		looks[i] = (double)(now_ns() - begun_ns) / 1e6;
+	}
+	return (struct row){"looking at all processes' locks, ms", median(looks, RUNS),
+			    median(lists, RUNS), NAN, "listing the processes"};
+}
+
+#define READS 200
+
+static double measure_reads(int pid)
+{
+	double us[READS];
+
+	for (unsigned i = 0; i < READS; i++) {
+		uint64_t begun_ns = now_ns();
+		char *text = NULL;
+		size_t size;
+
+		if (timed_read_maps(pid, MAPS_BYTES, &text, &size))
+			fprintf(stderr, "cannot read the mappings\n");
+		us[i] = (double)(now_ns() - begun_ns) / 1e3;
+		free(text);
+	}
+	return median(us, READS);
+}
+
+/* Mappings are read by a task of its own, which can be killed. The floor does without. */
+static struct row measure_mappings(void)
+{
+	struct target target = target_start();
+	double direct_us = measure_reads(target.child.pid), us;
+
+	timed_read_enable();
+	us = measure_reads(target.child.pid);
+	target_stop(&target);
+	return (struct row){"reading a process's mappings, us", us, direct_us, NAN,
+			    "without a task of its own"};
+}
+
 void section_start(bool has_peer)
 {
 	static const char version[] = "memtrace --version";
@@ -119,6 +182,8 @@ void section_start(bool has_peer)
 		 p.peak_all_mb, version},
 		{"SIGINT to its end, ms", m.stop_ms, detach_ms, p.stop_ms,
 		 "taking empty probes away"},
+		measure_locks(),
+		measure_mappings(),
 	};
 
 	table_head("Start and stop, on a small idle process");
