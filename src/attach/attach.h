@@ -114,7 +114,7 @@ static inline size_t attachment_sort_out(struct attachment *self, int pid)
 	return others;
 }
 
-/* Look whether a process holds its mmap_lock (process/mm_locks.h): no probe must be set
+/* Look whether a process holds its mmap_lock (bpf/mm_locks.h): no probe must be set
  * then. If the last look has found one, this one takes less time. For attach_*.c. */
 struct error *attachment_may_set(struct attachment *self)
 	__attribute__((warn_unused_result)); /* attach_hold.c */

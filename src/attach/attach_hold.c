@@ -12,7 +12,7 @@
 #include "attach/attach_wide.h"
 #include "bpf/link.h"
 #include "process/live_thread.h"
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 #include "util/cleanup.h"
 
 /* How many threads may end before their event is opened. Each try takes 0.1 s. */

@@ -9,7 +9,7 @@
 #include "attach/checks_private.h"
 #include "bpf/link.h"
 #include "bpf/syscall.h"
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 
 /* Close all descriptors except these and `kept`. */
 static void close_others(const int fds[], size_t count, int kept)

@@ -9,7 +9,7 @@
 /*
  * Close the descriptors, of links or of perf events with uprobes. The last close removes
  * their probes, which may take long. A process makes it that survives this one, as soon
- * as no process holds its mmap_lock (process/mm_locks.h). False: this process cannot be
+ * as no process holds its mmap_lock (bpf/mm_locks.h). False: this process cannot be
  * started, and nothing is closed.
  */
 bool late_close(const int fds[], size_t count);

@@ -8,7 +8,7 @@
 #include "bpf/late_close.h"
 #include "bpf/shield.h"
 #include "bpf/syscall.h"
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 
 #define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"

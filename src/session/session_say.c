@@ -6,7 +6,7 @@
 #include "tracees/return_probes.h"
 #include "tracees/runtimes.h"
 #include "process/named.h"
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/cpu_queue.h"

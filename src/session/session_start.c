@@ -3,7 +3,7 @@
 
 #include "tracees/forked.h"
 #include "tracees/return_probes.h"
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 #include "process/proc.h"
 #include "util/cleanup.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "empty_probes.h"
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 #include "process/named.h"
 #include "process/timed_read.h"
 #include "table.h"

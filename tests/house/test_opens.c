@@ -71,7 +71,7 @@ static const struct opener {
 	{"process/linker.c", 1, "/proc/PID"},
 	{"process/live_thread.c", 5, "/proc/PID"},
 	{"process/live_thread.h", 1, "living_open() itself"},
-	{"process/mm_locks.c", 2, "/proc and /proc/PID"},
+	{"bpf/mm_locks.c", 2, "/proc and /proc/PID"},
 	{"process/named.c", 4, "/proc"},
 	{"process/open_policy.c", 8, "debug directories of the machine, /proc/PID"},
 	{"code/other_code.c", 4,

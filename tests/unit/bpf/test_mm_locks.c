@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 #include "util/clock.h"
 
 #define PATIENCE_NS UINT64_C(5000000000)
@@ -56,7 +56,7 @@ static void a_holder_is_named_safely(void)
 	char *text = mm_locks_holder(getpid());
 	char expected[80];
 
-	snprintf(expected, sizeof(expected), "process %d (test_unit_proce)", getpid());
+	snprintf(expected, sizeof(expected), "process %d (test_unit_bpf_m)", getpid());
 	CHECK_STR(text, expected);
 	free(text);
 	text = mm_locks_holder(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/mm_locks.h"
+#include "bpf/mm_locks.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -13,8 +13,8 @@
  * Reading /proc/PID/pagemap takes the lock for an instant, and a fatal signal ends the
  * wait (pagemap_read() in fs/proc/task_mmu.c).
  */
-#ifndef PROCESS_MM_LOCKS_H
-#define PROCESS_MM_LOCKS_H
+#ifndef BPF_MM_LOCKS_H
+#define BPF_MM_LOCKS_H
 
 #include <stdint.h>
 
