@@ -4,7 +4,9 @@
 #include "arch/arch.h"
 #include "arch/context.h"
 #include "arch/emulated.h"
+#include "arch/go_code.h"
 #include "arch/insn.h"
+#include "arch/kept_bp.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -40,6 +42,16 @@ bool arch_register_offset(uint8_t number, uint8_t *ret)
 {
 	(void)number;
 	(void)ret;
+	return false;
+}
+
+bool arch_register_find(const char *name, size_t len, uint8_t *ret_number,
+			uint8_t *ret_size)
+{
+	(void)name;
+	(void)len;
+	(void)ret_number;
+	(void)ret_size;
 	return false;
 }
 
@@ -116,4 +128,37 @@ const char *emulated_reason(const uint8_t *function, size_t offset,
 	(void)insn;
 	(void)kernel;
 	return NULL;
+}
+
+void kept_bp_each(const uint8_t *code, size_t size, uint64_t start, kept_bp_fn *each,
+		  void *arg)
+{
+	(void)code;
+	(void)size;
+	(void)start;
+	(void)each;
+	(void)arg;
+}
+
+bool kept_bp_calls(const uint8_t *code, size_t size, uint64_t start)
+{
+	(void)code;
+	(void)size;
+	(void)start;
+	return false;
+}
+
+enum go_switch go_switch_read(const uint8_t *code, size_t size_bytes, int32_t *ret_offset)
+{
+	(void)code;
+	(void)size_bytes;
+	(void)ret_offset;
+	return GO_SWITCH_NONE;
+}
+
+bool go_saves_bp(const uint8_t *code, int32_t depth)
+{
+	(void)code;
+	(void)depth;
+	return false;
 }

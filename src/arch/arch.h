@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What memtrace knows of the processor. Files for each processor define `arch` and the
- * functions below; src/CMakeLists.txt chooses them. insn.h and emulated.h are about
- * instructions. registers.h has the numbers that must be constants. docs/porting.md
- * says what else a port has to write.
+ * functions below; src/CMakeLists.txt chooses them. insn.h, emulated.h, kept_bp.h and
+ * go_code.h are about instructions. registers.h has the numbers that must be constants.
+ * docs/porting.md says what else a port has to write.
  */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
@@ -62,6 +62,11 @@ enum arch_relocation arch_relocation(uint32_t type);
 /* The offset in struct pt_regs, bytes, of the register `number` as in arch/insn.h.
  * Returns false if the number is of no register. */
 bool arch_register_offset(uint8_t number, uint8_t *ret);
+
+/* The number and the size, bytes, of the register or the part of one that has this name
+ * of `len` bytes in assembler. Returns false if there is none. */
+bool arch_register_find(const char *name, size_t len, uint8_t *ret_number,
+			uint8_t *ret_size);
 
 /* The program counter of a thread that is stopped by ptrace(2). They return false, with
  * errno set, if the thread has gone. */

@@ -48,6 +48,16 @@ enum arch_register {
 		0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05                     \
 	}
 
+/* glibc stores some pointers rotated to the left by ARCH_GUARD_ROTATION bits and combined
+ * with the pointer guard (PTR_MANGLE, sysdeps/unix/sysv/linux/x86_64/pointer_guard.h).
+ * The guard is at this distance from the thread pointer (tcbhead_t,
+ * sysdeps/x86_64/nptl/tls.h). 0: not there. */
+#define ARCH_GUARD_OFFSET   0x30
+#define ARCH_GUARD_ROTATION 17 /* 2 * 8 + 1 */
+
+/* The note type of registers with vectors, for PTRACE_GETREGSET. */
+#define ARCH_VECTOR_STATE NT_X86_XSTATE
+
 #elif defined(__aarch64__)
 
 /* DWARF for the Arm 64-bit Architecture, 4.1. The return address is in x30. */
@@ -72,6 +82,12 @@ enum arch_register {
 	{                                                                                \
 		0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4                           \
 	}
+
+/* The guard is in a variable of ld.so (sysdeps/aarch64/pointer_guard.h). */
+#define ARCH_GUARD_OFFSET   0
+#define ARCH_GUARD_ROTATION 0
+
+#define ARCH_VECTOR_STATE   NT_PRFPREG
 
 #else
 #error "this machine is not supported"

@@ -62,9 +62,9 @@ static unsigned version_of(const struct go_table *table)
 {
 	uint64_t magic, rest;
 
-	/* Instruction size 1 and word size 8: x86-64. */
+	/* The size of the shortest instruction, and word size 8. */
 	if (!number(table, 0, 4, &magic) || !number(table, 4, 4, &rest) ||
-	    rest != 0x08010000)
+	    rest != (8u << 24 | (uint32_t)arch.code_alignment << 16))
 		return 0;
 	switch (magic) {
 	case GO_2:

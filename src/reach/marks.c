@@ -4,14 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/registers.h"
+
 #define WORD     sizeof(uint64_t)
 #define TOP_BYTE (UINT64_C(0xff) << 56)
 
 /* The smallest page of any architecture. */
 #define PAGE 4096
-
-/* PTR_MANGLE rotates by 2 * 8 + 1. */
-#define GUARD_ROTATION 17
 
 struct error *reach_marks_init(const struct reach_blocks *blocks,
 			       const struct reach_words *words, struct reach_marks *ret)
@@ -84,7 +83,8 @@ static void follow(struct reach_marks *m, uint64_t word, enum reach_level level)
 
 static uint64_t unmangled(uint64_t word, uint64_t guard)
 {
-	return (word >> GUARD_ROTATION | word << (64 - GUARD_ROTATION)) ^ guard;
+	return (word >> ARCH_GUARD_ROTATION | word << (-ARCH_GUARD_ROTATION & 63)) ^
+	       guard;
 }
 
 /* What most words are compared with. Apart from struct reach_marks, which changes, so

@@ -24,8 +24,7 @@ enum reach_level {
 /* Which words are pointers. */
 struct reach_words {
 	/* glibc stores some pointers rotated and combined with a value of the process
-	 * (the pointer guard: PTR_MANGLE,
-	 * sysdeps/unix/sysv/linux/x86_64/pointer_guard.h). 0: not used. */
+	 * (the pointer guard: arch/registers.h). 0: not used. */
 	uint64_t guard;
 	/* Programs store tags in pointers. The highest byte is never looked at. A pointer
 	 * to the start of a block may also be this much higher: 7 if the lowest three

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reach/scan.h"
 
+#include "arch/registers.h"
 #include "process/live_thread.h"
 #include "process/procfs.h"
 #include "reach/groups.h"
@@ -10,12 +11,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* Where glibc keeps the pointer guard, from the thread pointer on (tcbhead_t,
- * sysdeps/x86_64/nptl/tls.h). Other C libraries have something else there, which does no
- * harm: no pointer looks as if it were mangled by it. */
-#define GUARD_OFFSET 0x30
-
-#define AUXV_BYTES   ((size_t)64 << 10)
+#define AUXV_BYTES ((size_t)64 << 10)
 
 /* A number that changes with an exec: a checksum (FNV-1a) of the auxiliary vector, which
  * has addresses that the kernel chooses anew. 0: the process has exited. */
@@ -136,13 +132,15 @@ void reach_scan_release(struct reach_target *target)
 		target->released(target->arg);
 }
 
+/* Other C libraries than glibc have something else there, which does no harm: no pointer
+ * looks as if it were mangled by it. */
 static void read_guard(struct part *part, const struct reach_threads *threads)
 {
 	uint64_t guard;
 
 	vec_foreach (t, &threads->list)
-		if (t->thread_pointer &&
-		    live_thread_read(threads->pid, t->thread_pointer + GUARD_OFFSET,
+		if (ARCH_GUARD_OFFSET && t->thread_pointer &&
+		    live_thread_read(threads->pid, t->thread_pointer + ARCH_GUARD_OFFSET,
 				     &guard, sizeof(guard))) {
 			part->marks.words.guard = guard;
 			return;

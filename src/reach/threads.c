@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "arch/registers.h"
 #include "process/proc.h"
 #include "process/procfs.h"
 #include "util/cleanup.h"
@@ -341,7 +342,7 @@ void reach_threads_scan(const struct reach_threads *threads, struct reach_marks 
 	}
 	vec_foreach (t, &threads->list) {
 		scan_set(t->tid, NT_PRSTATUS, state, marks);
-		scan_set(t->tid, NT_X86_XSTATE, state, marks);
+		scan_set(t->tid, ARCH_VECTOR_STATE, state, marks);
 		scan_pending(t->tid, 0, marks);
 		scan_pending(t->tid, PTRACE_PEEKSIGINFO_SHARED, marks);
 		scan_robust_list(t->tid, marks);

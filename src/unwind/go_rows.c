@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/go_code.h"
 #include "unwind/stack_switch.h"
 #include "unwind_step.h" /* of probes/ */
 
@@ -101,27 +102,14 @@ static bool read_code(const struct elf_image *image, uint64_t address, void *buf
 	       elf_image_read(image, p->p_offset + (address - p->p_vaddr), buffer, size);
 }
 
-#define PUSH_BP 0x55
-
-/*
- * Does the function save bp below the return address? Compiled functions with a frame
- * do so in one of two ways (`depth` is the stack's depth after the first change of the
- * stack pointer, which is at `address`): that change is push %rbp, or the change is
- * followed by mov %rbp, depth - 8(%rsp) (up to Go 1.20).
- */
+/* Does the function save the frame pointer below the return address? `depth` is the
+ * stack's depth after the first change of the stack pointer, which is at `address`. */
 static bool saves_bp(const struct elf_image *image, uint64_t address, int32_t depth)
 {
-	uint8_t code[9], store[] = {0x48, 0x89, 0x6c, 0x24, (uint8_t)(depth - 8)};
-	uint8_t long_store[8] = {0x48, 0x89, 0xac, 0x24};
-	int32_t displacement = depth - 8;
+	uint8_t code[GO_SAVE_BYTES];
 
-	memcpy(long_store + 4, &displacement, 4);
-	if (!read_code(image, address - 1, code, sizeof(code)))
-		return false;
-	if (depth == 8)
-		return code[0] == PUSH_BP || !memcmp(code + 1, "\x48\x89\x2c\x24", 4);
-	return displacement < 128 ? !memcmp(code + 1, store, sizeof(store))
-				  : !memcmp(code + 1, long_store, sizeof(long_store));
+	return read_code(image, address - GO_SAVE_BEFORE, code, sizeof(code)) &&
+	       go_saves_bp(code, depth);
 }
 
 /* --- rows ------------------------------------------------------------------------- */

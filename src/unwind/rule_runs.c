@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "unwind/kept_bp.h"
+#include "arch/kept_bp.h"
 #include "unwind/rules.h"
 
 /* Bounds the CFA instructions for one range. The densest code of real libraries needs

@@ -2,16 +2,13 @@
 /*
  * Recognizes code that calls a function on another stack and returns to its own, as
  * Go's runtime.asmcgocall does. It has no unwind information, but the code after the
- * call shows how to find the caller's stack. x86-64.
+ * call shows how to find the caller's stack.
  */
 #ifndef UNWIND_STACK_SWITCH_H
 #define UNWIND_STACK_SWITCH_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* The longest recognized sequence. */
-#define STACK_SWITCH_MAX_BYTES 64u
 
 /*
  * The rule (probes/unwind_step.h) for a frame whose return address is the address of

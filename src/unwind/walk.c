@@ -5,7 +5,7 @@
 
 #include "arch/insn.h"
 #include "unwind/frame.h"
-#include "unwind/kept_bp.h"
+#include "arch/kept_bp.h"
 #include "unwind/rules.h"
 
 /* The start code of a program, at its entry point, often has no unwind information

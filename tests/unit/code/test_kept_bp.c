@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Finds functions that keep a frame pointer in code: in handwritten code, and in compiled
  * code, compared with its unwind information. */
-#include "unwind/kept_bp.h"
+#include "arch/kept_bp.h"
 
 #include "check.h"
 #include "unwind/cfi.h"

@@ -6,10 +6,10 @@
  * multiples of 16 bytes, as compilers place them. A function is assumed to end at
  * padding (int3), or at such a multiple where an instruction begins that starts other
  * functions: push, or sub of %rsp. This is wrong for a function that begins otherwise
- * and makes calls without a frame pointer.
+ * and makes calls without a frame pointer. For aarch64 no function is found.
  */
-#ifndef UNWIND_KEPT_BP_H
-#define UNWIND_KEPT_BP_H
+#ifndef ARCH_KEPT_BP_H
+#define ARCH_KEPT_BP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unwind/kept_bp.h"
+#include "arch/kept_bp.h"
 
 #include <string.h>
 
