@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/formats.h"
 
+#include "render/columns.h"
 #include "render/json/fields.h"
 #include "render/json/groups.h"
 #include "render/json/parts.h"
@@ -112,14 +113,13 @@ static json_t *losses_object(const struct snapshot *snap)
 	return fields_end(&f);
 }
 
+#define SET_TOTAL(name) fields_unsigned(&f, #name, totals->name);
+
 static json_t *totals_object(const struct snapshot_totals *totals)
 {
 	struct json_fields f = fields_begin();
 
-	fields_unsigned(&f, "allocations", totals->allocations);
-	fields_unsigned(&f, "allocated_bytes", totals->allocated_bytes);
-	fields_unsigned(&f, "frees", totals->frees);
-	fields_unsigned(&f, "freed_bytes", totals->freed_bytes);
+	FLOW_COLUMNS(SET_TOTAL);
 	fields_unsigned(&f, "frees_unknown", totals->frees_unknown);
 	fields_unsigned(&f, "failures", totals->failures);
 	fields_unsigned(&f, "gone", totals->gone);
@@ -164,21 +164,17 @@ static json_t *estimated_totals_object(const struct snapshot_totals *totals)
 {
 	struct json_fields f = fields_begin();
 
-	fields_unsigned(&f, "allocations", totals->allocations);
-	fields_unsigned(&f, "allocated_bytes", totals->allocated_bytes);
-	fields_unsigned(&f, "frees", totals->frees);
-	fields_unsigned(&f, "freed_bytes", totals->freed_bytes);
+	FLOW_COLUMNS(SET_TOTAL);
 	return fields_end(&f);
 }
+
+#define SET_RATE(name) set_rate(&f, #name "_per_s", section->rates.name);
 
 static json_t *rates_object(const struct report_section *section)
 {
 	struct json_fields f = fields_begin();
 
-	set_rate(&f, "allocations_per_s", section->rates.allocations);
-	set_rate(&f, "allocated_bytes_per_s", section->rates.allocated_bytes);
-	set_rate(&f, "frees_per_s", section->rates.frees);
-	set_rate(&f, "freed_bytes_per_s", section->rates.freed_bytes);
+	FLOW_COLUMNS(SET_RATE);
 	return fields_end(&f);
 }
 

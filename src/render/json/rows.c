@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "render/columns.h"
 #include "render/json/fields.h"
 #include "render/json/traffic.h"
 #include "render/json/unreachable.h"
@@ -193,14 +194,13 @@ static void write_held(struct json_stream *s, const struct report_section *secti
 	json_stream_integer(s, "estimated_growth_blocks", row->estimated_growth_count);
 }
 
+#define WRITE_COUNT(name) json_stream_unsigned(s, #name, flow->name);
+
 static void write_flow(struct json_stream *s, const char *key,
 		       const struct report_flow *flow)
 {
 	json_stream_open(s, key, '{');
-	json_stream_unsigned(s, "allocations", flow->allocations);
-	json_stream_unsigned(s, "allocated_bytes", flow->allocated_bytes);
-	json_stream_unsigned(s, "frees", flow->frees);
-	json_stream_unsigned(s, "freed_bytes", flow->freed_bytes);
+	FLOW_COLUMNS(WRITE_COUNT);
 	json_stream_unsigned(s, "temporary", flow->temporary);
 	json_stream_close(s, '}');
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/json/traffic.h"
 
+#include "render/columns.h"
 #include "render/json/fields.h"
 #include "util/saturate.h"
 
@@ -43,12 +44,11 @@ static void write_estimates(struct json_stream *s, const struct snapshot_traffic
 	json_stream_unsigned(s, "estimated_peak_bytes", t->estimated_peak_bytes);
 }
 
+#define WRITE_COUNT(name) json_stream_unsigned(s, #name, t->name);
+
 static void write_counts(struct json_stream *s, const struct snapshot_traffic *t)
 {
-	json_stream_unsigned(s, "allocations", t->allocations);
-	json_stream_unsigned(s, "allocated_bytes", t->allocated_bytes);
-	json_stream_unsigned(s, "frees", t->frees);
-	json_stream_unsigned(s, "freed_bytes", t->freed_bytes);
+	FLOW_COLUMNS(WRITE_COUNT);
 	json_stream_unsigned(s, "temporary", t->temporary);
 }
 
@@ -150,6 +150,8 @@ static void write_peak(struct json_stream *s, const struct snapshot *snap)
 	json_stream_close(s, '}');
 }
 
+#define SET_COUNT(name) fields_unsigned(&f, #name, t->name);
+
 static json_t *thread_object(const struct snapshot *snap, const struct snapshot_thread *t)
 {
 	const struct snapshot_process *process = snapshot_process(snap, t->process);
@@ -159,10 +161,7 @@ static json_t *thread_object(const struct snapshot *snap, const struct snapshot_
 	fields_unsigned(&f, "tid", t->tid);
 	fields_text(&f, "name", t->name);
 	fields_set(&f, "exited", json_boolean(t->exited));
-	fields_unsigned(&f, "allocations", t->allocations);
-	fields_unsigned(&f, "allocated_bytes", t->allocated_bytes);
-	fields_unsigned(&f, "frees", t->frees);
-	fields_unsigned(&f, "freed_bytes", t->freed_bytes);
+	FLOW_COLUMNS(SET_COUNT);
 	fields_unsigned(&f, "freed_by_others", t->freed_by_others);
 	fields_unsigned(&f, "freed_by_others_bytes", t->freed_by_others_bytes);
 	fields_unsigned(&f, "freed_own", t->freed_own);

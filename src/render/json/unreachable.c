@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/json/unreachable.h"
 
+#include "render/columns.h"
+
+#define WRITE_SUM(name)                                                                  \
+	json_stream_unsigned(s, #name "_bytes", u->name.bytes);                          \
+	json_stream_unsigned(s, #name "_blocks", u->name.count);
+
 static void write_sums(struct json_stream *s, const struct snapshot_unreachable *u)
 {
-	const struct {
-		const char *bytes, *blocks;
-		const struct snapshot_sum *sum;
-	} rows[] = {
-		{"lost_bytes", "lost_blocks", &u->lost},
-		{"held_bytes", "held_blocks", &u->held},
-		{"possible_bytes", "possible_blocks", &u->possible},
-		{"unverified_bytes", "unverified_blocks", &u->unverified},
-		{"lost_but_freed_bytes", "lost_but_freed_blocks", &u->lost_but_freed},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		json_stream_unsigned(s, rows[i].bytes, rows[i].sum->bytes);
-		json_stream_unsigned(s, rows[i].blocks, rows[i].sum->count);
-	}
+	UNREACHABLE_COLUMNS(WRITE_SUM);
 }
 
 void json_write_unreachable(struct json_stream *stream, const struct report_row *row)

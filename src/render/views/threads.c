@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "render/columns.h"
 #include "render/views/csv.h"
 #include "render/text/page.h"
 #include "render/text_processes.h"
@@ -77,6 +78,8 @@ static void append_text(struct text_page *page, const struct report_section *sec
 	text_append_rows(page, section, &rows);
 }
 
+#define PRINT_COUNT(name) fprintf(out, "%" PRIu64 ",", thread->name);
+
 static void csv_table(const struct report *report, FILE *out)
 {
 	for (size_t i = 0; i < report->thread_count; i++) {
@@ -89,14 +92,14 @@ static void csv_table(const struct report *report, FILE *out)
 			fprintf(out, "%d", t->process->pid);
 		fprintf(out, ",%" PRIu32 ",", thread->tid);
 		csv_write_field(name ? name : "", out);
+		fprintf(out, ",%d,", thread->exited);
+		FLOW_COLUMNS(PRINT_COUNT);
 		fprintf(out,
-			",%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-			",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-			"\r\n",
-			thread->exited, thread->allocations, thread->allocated_bytes,
-			thread->frees, thread->freed_bytes, thread->freed_own,
-			thread->freed_own_bytes, thread->freed_by_others,
-			thread->freed_by_others_bytes, t->live_count, t->live_bytes);
+			"%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+			",%" PRIu64 "\r\n",
+			thread->freed_own, thread->freed_own_bytes,
+			thread->freed_by_others, thread->freed_by_others_bytes,
+			t->live_count, t->live_bytes);
 	}
 }
 
@@ -106,8 +109,8 @@ const struct view_ops view_threads = {
 	.sort = REPORT_SORT_SIZE,
 	.heap_only = true,
 	.append_text = append_text,
-	.csv_columns = "pid,tid,name,exited,allocations,allocated_bytes,frees,"
-		       "freed_bytes,freed_own,freed_own_bytes,freed_by_others,"
+	.csv_columns = "pid,tid,name,exited," FLOW_HEADS
+		       "freed_own,freed_own_bytes,freed_by_others,"
 		       "freed_by_others_bytes,live_blocks,live_bytes",
 	.csv_table = csv_table,
 };

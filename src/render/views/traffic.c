@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "render/columns.h"
 #include "render/text/rows.h"
 #include "render/text_words.h"
 #include "render/views/all.h"
@@ -36,16 +37,17 @@ static void append_text(struct text_page *page, const struct report_section *sec
 	text_append_rows(page, section, &rows);
 }
 
+#define PRINT_COUNT(name) fprintf(out, "%" PRIu64 ",", flow->name);
+
 static void csv_row(const struct report *report, const struct report_row *row, FILE *out)
 {
-	const struct report_flow *all = &row->flow, *since = &row->since;
+	const struct report_flow *flow = &row->flow;
 
-	fprintf(out,
-		"%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-		",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
-		all->allocations, all->allocated_bytes, all->frees, all->freed_bytes,
-		all->temporary, since->allocations, since->allocated_bytes, since->frees,
-		since->freed_bytes, report->since_ns);
+	FLOW_COLUMNS(PRINT_COUNT);
+	fprintf(out, "%" PRIu64 ",", flow->temporary);
+	flow = &row->since;
+	FLOW_COLUMNS(PRINT_COUNT);
+	fprintf(out, "%" PRIu64, report->since_ns);
 }
 
 const struct view_ops view_traffic = {
@@ -55,8 +57,6 @@ const struct view_ops view_traffic = {
 	.past = true,
 	.heap_only = true,
 	.append_text = append_text,
-	.csv_columns = "allocations,allocated_bytes,frees,freed_bytes,temporary,"
-		       "since_allocations,since_allocated_bytes,since_frees,"
-		       "since_freed_bytes,since_ns",
+	.csv_columns = FLOW_HEADS "temporary," FLOW_SINCE_HEADS "since_ns",
 	.csv_row = csv_row,
 };

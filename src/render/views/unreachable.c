@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "render/columns.h"
 #include "render/text/rows.h"
 #include "render/text_words.h"
 #include "render/views/all.h"
@@ -65,17 +66,17 @@ static void append_text(struct text_page *page, const struct report_section *sec
 
 /* --- CSV -------------------------------------------------------------------------- */
 
+#define PRINT_SUM(name)                                                                  \
+	fprintf(out, "%" PRIu64 ",%" PRIu64 ",", u->name.bytes, u->name.count);
+
 static void csv_row(const struct report *report, const struct report_row *row, FILE *out)
 {
 	static const struct snapshot_unreachable none;
 	const struct snapshot_unreachable *u =
 		row->unreachable ? row->unreachable : &none;
-	const struct snapshot_sum *const sums[] = {&u->lost, &u->held, &u->possible,
-						   &u->unverified, &u->lost_but_freed};
 
 	(void)report;
-	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++)
-		fprintf(out, "%" PRIu64 ",%" PRIu64 ",", sums[i]->bytes, sums[i]->count);
+	UNREACHABLE_COLUMNS(PRINT_SUM);
 	fprintf(out, "%" PRIu64 ",%" PRIu64, row->sum.estimated_bytes,
 		row->sum.estimated_count);
 }
@@ -86,8 +87,6 @@ const struct view_ops view_unreachable = {
 	.sort = REPORT_SORT_LOST,
 	.heap_only = true,
 	.append_text = append_text,
-	.csv_columns = "lost_bytes,lost_blocks,held_bytes,held_blocks,possible_bytes,"
-		       "possible_blocks,unverified_bytes,unverified_blocks,"
-		       "lost_but_freed_bytes,lost_but_freed_blocks,bytes,blocks",
+	.csv_columns = UNREACHABLE_HEADS "bytes,blocks",
 	.csv_row = csv_row,
 };
