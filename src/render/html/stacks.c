@@ -13,6 +13,21 @@
 /* Maximum number of rows of a table. The flame graph has all of them. */
 #define MAX_ROWS 100
 
+/* Was there a search for unreachable blocks, and are blocks of this section judged? */
+static bool has_lost(const struct report *report, const struct report_section *section)
+{
+	return report->snapshot->search.count && section->class == BLOCK_HEAP;
+}
+
+/* Lost blocks, and those that only these lead to. */
+static void append_lost(struct strbuf *out, const struct report_row *row)
+{
+	uint64_t bytes =
+		row->unreachable ? snapshot_unreachable_lost(row->unreachable).bytes : 0;
+
+	html_append_bytes(out, "Lost", bytes);
+}
+
 static void append_row(struct strbuf *out, const struct report *report,
 		       const struct report_section *section, const struct causes *causes,
 		       const struct report_row *row)
@@ -30,12 +45,15 @@ static void append_row(struct strbuf *out, const struct report *report,
 	if (!report->options.combined_only)
 		html_append_number(out, "Oldest",
 				   units_format_duration(row->oldest_age_ns).s);
+	if (has_lost(report, section))
+		append_lost(out, row);
 	strbuf_append(out, "<td class=\"path\">");
 	html_append_path(out, report, causes, row, true);
 	strbuf_append(out, "</td></tr>\n");
 }
 
-static void append_head(struct strbuf *out, const struct report *report)
+static void append_head(struct strbuf *out, const struct report *report,
+			const struct report_section *section)
 {
 	strbuf_append(out, "<thead><tr><th scope=\"col\">#</th>"
 			   "<th class=\"n\" scope=\"col\">Bytes</th>"
@@ -45,6 +63,8 @@ static void append_head(struct strbuf *out, const struct report *report)
 		strbuf_append(out, "<th class=\"n\" scope=\"col\">Growth</th>");
 	if (!report->options.combined_only)
 		strbuf_append(out, "<th class=\"n\" scope=\"col\">Oldest</th>");
+	if (has_lost(report, section))
+		strbuf_append(out, "<th class=\"n\" scope=\"col\">Lost</th>");
 	strbuf_append(out, "<th scope=\"col\">Call path, innermost first"
 			   "</th></tr></thead>\n");
 }
@@ -86,7 +106,7 @@ static void append_section(struct strbuf *out, const struct report *report,
 		return;
 	}
 	strbuf_append(out, "<table class=\"stacks cells\">\n");
-	append_head(out, report);
+	append_head(out, report, section);
 	strbuf_append(out, "<tbody>\n");
 	for (size_t i = 0; i < count; i++)
 		append_row(out, report, section, causes, rows[i]);

@@ -98,6 +98,36 @@ static void many_call_paths(void)
 }
 
 /* What matters comes first. */
+/* After a search for unreachable blocks the table of call paths has a column for them. */
+static void lost_bytes_have_a_column(void)
+{
+	static const struct snapshot_unreachable found[] = {
+		{.lost = {288, 3}, .held = {64, 1}},
+		{.possible = {65536, 2}},
+		{.lost.bytes = 0}};
+	_cleanup_(fixture_deinit) struct fixture f, searched;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+
+	_cleanup_(freep) char *before = render(&f);
+
+	CHECK(!strstr(before, ">Lost<") && !strstr(before, "data-head=\"Lost\""));
+	fixture_init(&searched);
+	fixture_fill(&searched);
+	searched.snap->search.count = 1;
+	for (size_t i = 0; i < 3; i++)
+		REQUIRE(vec_push(&searched.snap->unreachable, found[i]));
+
+	_cleanup_(freep) char *html = render(&searched);
+
+	CHECK_CONTAINS(html, "<th class=\"n\" scope=\"col\">Lost</th>");
+	/* With the block that only lost ones lead to. */
+	CHECK_CONTAINS(html, "data-head=\"Lost\" title=\"352 bytes\">352 B</td>");
+	CHECK_CONTAINS(html, "data-head=\"Lost\" title=\"0 bytes\">0 B</td>");
+	CHECK(!strstr(html, "title=\"65536 bytes\">64.0 KiB</td>"));
+}
+
 static void the_order_of_the_page(void)
 {
 	static const char *const parts[] = {
@@ -298,6 +328,7 @@ int main(void)
 	RUN(the_policy_names_script_and_style);
 	RUN(equal_reports_give_equal_pages);
 	RUN(many_call_paths);
+	RUN(lost_bytes_have_a_column);
 	RUN(the_order_of_the_page);
 	RUN(percentages_are_of_one_whole);
 	RUN(own_code_is_highlighted);
