@@ -24,6 +24,7 @@ static const struct holder_site holder_sites[] = {
 	{"site_data",         1, 0, 0, 0, 0, 0, false},
 	{"site_zeroed",       1, 0, 0, 0, 0, 0, false},
 	{"site_tls",          1, 0, 0, 0, 0, 0, false},
+	{"site_dynamic_tls",  1, 0, 0, 0, 0, 0, false},
 	{"site_key",          1, 0, 0, 0, 0, 0, false},
 	{"site_main_stack",   1, 0, 0, 0, 0, 0, false},
 	{"site_thread_stack", 1, 0, 0, 0, 0, 0, false},

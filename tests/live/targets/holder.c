@@ -6,6 +6,7 @@
  * checker under which the program runs; "work" does something that takes an answer. The
  * answer is a line of JSON.
  */
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -49,6 +50,7 @@ int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 DEFINE_SITE(data)
 DEFINE_SITE(zeroed)
 DEFINE_SITE(tls)
+DEFINE_SITE(dynamic_tls)
 DEFINE_SITE(key)
 DEFINE_SITE(main_stack)
 DEFINE_SITE(thread_stack)
@@ -243,6 +245,19 @@ static SITE void lose(void)
 	*(volatile uintptr_t *)first = list;
 }
 
+/* Thread-local data of a library that was loaded. */
+static volatile uintptr_t *dynamic_tls(void)
+{
+	void *library = dlopen(TLS_LIBRARY, RTLD_NOW);
+	volatile uintptr_t *(*words)(void) = NULL;
+
+	if (library)
+		*(void **)&words = dlsym(library, "holder_tls_words");
+	if (!words)
+		abort();
+	return words();
+}
+
 static SITE void keep(void)
 {
 	volatile uintptr_t *big;
@@ -252,6 +267,7 @@ static SITE void keep(void)
 	in_data[0] = site_data(64);
 	in_zeroed[0] = site_zeroed(64);
 	in_tls[0] = site_tls(64);
+	dynamic_tls()[2000] = site_dynamic_tls(64);
 	if (pthread_key_create(&key, NULL) ||
 	    pthread_setspecific(key, (void *)site_key(64)))
 		abort();
