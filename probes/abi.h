@@ -155,9 +155,9 @@ _Static_assert(sizeof(struct abi_process) == 368, "no holes");
 
 struct abi_moves {
 	uint64_t under_way;
-	uint64_t count;   /* moves that have begun, or were found at their end */
-	uint64_t last_ns; /* CLOCK_MONOTONIC ns when the last move began */
-	uint64_t told_ns; /* CLOCK_MONOTONIC ns of the dynamic linker's last report */
+	uint64_t count;     /* moves that have begun, or were found at their end */
+	uint64_t last_ns;   /* CLOCK_MONOTONIC ns when the last move began */
+	uint64_t linker_ns; /* CLOCK_MONOTONIC ns of the dynamic linker's last report */
 	/* Calls with MREMAP_FIXED that have begun, wherever they move something, plus
 	 * such calls outside the ranges that have ended. */
 	uint64_t onto;

@@ -56,7 +56,7 @@ enum abi_stack_end {
 	ABI_END_NO_FRAME,
 	ABI_END_UNREADABLE,
 	ABI_END_CORRUPT,
-	ABI_END_UNLEARNED, /* no rule for a call site, not even from the miss handler */
+	ABI_END_NO_RULE, /* no rule for a call site, not even from the miss handler */
 };
 
 /*

@@ -141,7 +141,7 @@ ALWAYS_INLINE u32 event_stack(const struct tracee *t, void *ctx, struct pt_regs 
 
 	u32 number = event_walk(t, ctx, regs, s, kind);
 
-	publish(&s->owner, 0);
+	store_release(&s->owner, 0);
 	return number;
 }
 

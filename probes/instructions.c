@@ -31,13 +31,13 @@
 /* Store-release: earlier stores become visible before `value`. x86 keeps stores in
  * order. */
 #if defined(__TARGET_ARCH_x86)
-#define publish(p, value)                                                                \
+#define store_release(p, value)                                                                \
 	do {                                                                             \
 		compiler_barrier();                                                      \
 		*(volatile __typeof__(*(p)) *)(p) = (value);                             \
 	} while (0)
 #else
-#define publish(p, value) ((void)__sync_lock_test_and_set((p), (value)))
+#define store_release(p, value) ((void)__sync_lock_test_and_set((p), (value)))
 #endif
 
 /* Load-acquire: later accesses come after it. x86 keeps loads in order. */

@@ -124,7 +124,7 @@ ALWAYS_INLINE u32 kernel_stack(struct tracee *t, void *ctx, u32 class, int *else
 				      : ABI_END_UNREADABLE;
 	if (!*elsewhere)
 		number = stack_number(t, &w, s, class);
-	publish(&s->owner, 0);
+	store_release(&s->owner, 0);
 	return number;
 }
 

@@ -106,7 +106,7 @@ ALWAYS_INLINE u32 tracee_begins(const struct tracee *t)
 		last->key = 0;
 	else if (!last_free_is(last, t->caller))
 		return tid;
-	publish(&last->owner, t->caller | tid);
+	store_release(&last->owner, t->caller | tid);
 	return tid;
 #else
 	return tracee_tid(t);
@@ -125,7 +125,7 @@ ALWAYS_INLINE void tid_ends(void)
 	struct abi_last_free *last = last_free_of(caller);
 
 	if (last && last_free_is(last, caller))
-		publish(&last->owner, 0);
+		store_release(&last->owner, 0);
 }
 
 /* sched_process_exit: a thread ends, and its kernel stack may be reused. */
@@ -161,7 +161,7 @@ ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 
 	p->flags = 0;
 	if (slot && pending_is_mine(t, slot)) {
-		publish(&slot->owner, 0);
+		store_release(&slot->owner, 0);
 	} else if (pending_spill.delete(&key) == 0) {
 		__sync_fetch_and_add(&t->ctl->spilled_pending, -1);
 	}
@@ -200,7 +200,7 @@ ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp, 
 
 	if (p) {
 		pending_abandon(t, p);
-		publish(&p->owner, owner);
+		store_release(&p->owner, owner);
 		return p;
 	}
 	p = pending_slot(t);

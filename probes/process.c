@@ -299,7 +299,7 @@ ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 }
 
 /* The dynamic linker is about to change the list of mapped files, or has done so. */
-ALWAYS_INLINE void code_is_told(volatile struct abi_process *process)
+ALWAYS_INLINE void linker_reports_code(volatile struct abi_process *process)
 {
 	code_look(process);
 	if (process->code_went)
@@ -307,7 +307,7 @@ ALWAYS_INLINE void code_is_told(volatile struct abi_process *process)
 }
 #else
 #define code_look(process)    ((void)0)
-#define code_is_told(process) code_has_changed((process), ABI_CODE_USDT)
+#define linker_reports_code(process) code_has_changed((process), ABI_CODE_USDT)
 #endif
 #endif
 
@@ -450,8 +450,8 @@ int on_code_change(struct pt_regs *ctx)
 
 	if (!m)
 		return 0;
-	publish(&m->told_ns, bpf_ktime_get_ns());
-	code_is_told(process);
+	store_release(&m->linker_ns, bpf_ktime_get_ns());
+	linker_reports_code(process);
 	process_news(slot);
 	return 0;
 }

@@ -45,7 +45,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 		number = miss_hand_over(t, ctx, &w, s, allocator);
 		if (number != ABI_NO_STACK)
 			return number;
-		w.end = ABI_END_UNLEARNED;
+		w.end = ABI_END_NO_RULE;
 	}
 #endif
 	walk_hash_again(&w, s, allocator);
@@ -70,7 +70,7 @@ ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 
 	u32 number = stack_walk(t, ctx, s, allocator, inside, is_blind);
 
 	traffic_remove_paths(s, number);
-	publish(&s->owner, 0);
+	store_release(&s->owner, 0);
 	return number;
 }
 #endif

@@ -24,7 +24,7 @@ ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
 	head->gap = walk_gap(w);
 	head->end = w->end;
 	head->at = at;
-	publish(&head->check, check);
+	store_release(&head->check, check);
 	if (w->end == ABI_END_DEPTH)
 		count(ABI_STACKS_TRUNCATED, 1);
 	if (w->end == ABI_END_UNREADABLE)

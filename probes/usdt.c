@@ -5,10 +5,10 @@
  * needed.
  */
 
-BPF_F_TABLE("array", u32, struct abi_usdt, told, ABI_MAX_SITES, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_usdt, usdt_args, ABI_MAX_SITES, BPF_F_MMAPABLE);
 
 /* The register at byte `offset` of struct pt_regs; 0 for ABI_USDT_NO_REGISTER. */
-ALWAYS_INLINE u64 told_register(struct pt_regs *ctx, u8 offset)
+ALWAYS_INLINE u64 usdt_register(struct pt_regs *ctx, u8 offset)
 {
 	u64 value = 0;
 
@@ -18,7 +18,7 @@ ALWAYS_INLINE u64 told_register(struct pt_regs *ctx, u8 offset)
 }
 
 /* Read the value of an argument. Returns 0, counted, if it cannot be read. */
-ALWAYS_INLINE int told_value(struct pt_regs *ctx, const struct abi_usdt_arg *arg,
+ALWAYS_INLINE int usdt_value(struct pt_regs *ctx, const struct abi_usdt_arg *arg,
 			     u64 *ret)
 {
 	u64 value = arg->value, unused = 64 - arg->size_bytes * 8;
@@ -26,8 +26,8 @@ ALWAYS_INLINE int told_value(struct pt_regs *ctx, const struct abi_usdt_arg *arg
 	*ret = 0;
 	if (arg->kind == ABI_USDT_NOTHING)
 		return 1;
-	value += told_register(ctx, arg->base) +
-		 (told_register(ctx, arg->index) << (arg->index_shift & 3));
+	value += usdt_register(ctx, arg->base) +
+		 (usdt_register(ctx, arg->index) << (arg->index_shift & 3));
 	if (arg->kind == ABI_USDT_MEMORY) {
 		u64 bytes[2] = {};
 
@@ -47,7 +47,7 @@ ALWAYS_INLINE int told_value(struct pt_regs *ctx, const struct abi_usdt_arg *arg
  * A new block. It is counted with `weight_bytes`: how many allocated bytes this report
  * represents (allocator_otel.h). 0: no weight is given, and its own size is used.
  */
-ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
+ALWAYS_INLINE void usdt_allocated(const struct tracee *t, struct pt_regs *ctx,
 				  u64 meaning, u64 address, u64 size_bytes,
 				  u64 weight_bytes)
 {
@@ -71,7 +71,7 @@ ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
 	block_recorded(t, key, weight_bytes, tid, stack);
 }
 
-int on_told(struct pt_regs *ctx)
+int on_usdt(struct pt_regs *ctx)
 {
 	struct tracee t;
 
@@ -80,16 +80,16 @@ int on_told(struct pt_regs *ctx)
 
 	u64 meaning = get_attach_cookie(ctx), address, size_bytes, weight_bytes;
 	u32 number = ABI_SITE_NUMBER(meaning);
-	const struct abi_usdt *args = told.lookup(&number);
+	const struct abi_usdt *args = usdt_args.lookup(&number);
 
-	if (!args || !told_value(ctx, &args->arg[0], &address))
+	if (!args || !usdt_value(ctx, &args->arg[0], &address))
 		return 0;
 	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_FREE_USDT) {
 		free_block(&t, ctx, REG_SP(ctx), tracee_key(&t, address));
 		return 0;
 	}
-	if (told_value(ctx, &args->arg[1], &size_bytes) &&
-	    told_value(ctx, &args->arg[2], &weight_bytes))
-		told_allocated(&t, ctx, meaning, address, size_bytes, weight_bytes);
+	if (usdt_value(ctx, &args->arg[1], &size_bytes) &&
+	    usdt_value(ctx, &args->arg[2], &weight_bytes))
+		usdt_allocated(&t, ctx, meaning, address, size_bytes, weight_bytes);
 	return 0;
 }

@@ -74,7 +74,7 @@ ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
 			ret->stack = b->entry[i].stack;
 			ret->thread = b->entry[i].thread;
 			ret->tick = b->entry[i].tick;
-			publish(&b->key[i], 0);
+			store_release(&b->key[i], 0);
 			return 1;
 		}
 	}
@@ -122,7 +122,7 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 			b->entry[i].stack = block->stack;
 			b->entry[i].thread = block->thread;
 			b->entry[i].tick = block->tick;
-			publish(&b->key[i], word);
+			store_release(&b->key[i], word);
 			return 1;
 		}
 	}

@@ -25,7 +25,7 @@ ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
 
 /* Store `number` in a free word of the bucket. If another processor has stored the same
  * stack meanwhile, return its number. ABI_NO_STACK: the bucket is full. */
-ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 check,
+ALWAYS_INLINE u32 stack_index_insert(struct abi_stack_bucket *b, u64 tag, u64 check,
 				   u32 number)
 {
 	u64 mine = tag << ABI_STACK_NUMBER_BITS | number;
@@ -94,18 +94,18 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 		return ABI_NO_STACK;
 	}
 
-	u32 published = stack_publish_in(b1, tag, check, number);
+	u32 stored = stack_index_insert(b1, tag, check, number);
 
-	if (published == ABI_NO_STACK)
-		published = stack_publish_in(b2, tag, check, number);
+	if (stored == ABI_NO_STACK)
+		stored = stack_index_insert(b2, tag, check, number);
 	/* Not stored, because another processor was first, say: give the record back. If
 	 * a third processor has taken the next number meanwhile, the record stays
 	 * unused. */
-	if (published != number) {
+	if (stored != number) {
 		__sync_val_compare_and_swap(&ctl->stacks_used, next + 1, next);
 		__sync_val_compare_and_swap(&ctl->stack_pcs_used, at + depth, at);
 	}
-	if (published == ABI_NO_STACK)
+	if (stored == ABI_NO_STACK)
 		count(ABI_STACKS_FULL, 1);
-	return published;
+	return stored;
 }

@@ -23,7 +23,7 @@ ALWAYS_INLINE int claim_by(u64 key, u64 *word, u64 value)
 		return 0;
 	owner = load_acquire(word);
 	if (!owner)
-		publish(word, value);
+		store_release(word, value);
 	claim_end(key);
 	return !owner;
 }

@@ -61,7 +61,7 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 		return number;
 	/* Either another processor or memtrace has stored the same path meanwhile, and
 	 * this record stays unused. Or the hash is full. */
-	publish(&head->check, 0);
+	store_release(&head->check, 0);
 	known = stack_numbers.lookup(&key);
 	if (known)
 		return *known;

@@ -291,7 +291,7 @@ ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
 
 	if (r) {
 		number = miss_hand_over_by(r, t, ctx, w, s, allocator);
-		publish(&r->owner, 0);
+		store_release(&r->owner, 0);
 	}
 	if (number != ABI_NO_STACK)
 		return number;

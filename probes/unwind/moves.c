@@ -71,7 +71,7 @@ int on_move(struct pt_regs *ctx)
 		__sync_fetch_and_add(&m->under_way, 1);
 	if (!touches)
 		return 0;
-	publish(&m->last_ns, bpf_ktime_get_ns());
+	store_release(&m->last_ns, bpf_ktime_get_ns());
 	__sync_fetch_and_add(&m->count, 1);
 	code_has_changed(process, 1);
 	return 0;

@@ -188,7 +188,7 @@ ALWAYS_INLINE void walk_remember(const struct walk *w, struct abi_scratch *s,
 	/* Do not remember walks that failed: the memory may be readable the next time, or
 	 * the rule be known. Each failed walk is counted. */
 	if (noted >= ABI_WALK_READS || number == ABI_NO_STACK ||
-	    w->end == ABI_END_UNREADABLE || w->end == ABI_END_UNLEARNED) {
+	    w->end == ABI_END_UNREADABLE || w->end == ABI_END_NO_RULE) {
 		s->start.pc = 0;
 		return;
 	}

@@ -90,7 +90,7 @@ extern const size_t alloc_family_count; /* at most ALLOC_FAMILIES_MAX */
 struct allocator_function {
 	const struct alloc_function *function;
 	struct elf_symbol symbol;
-	struct usdt_place told; /* the USDT probe of EFFECT_ALLOC_USDT and _FREE_USDT */
+	struct usdt_place usdt; /* the USDT probe of EFFECT_ALLOC_USDT and _FREE_USDT */
 };
 
 /* One allocator in one file. A file may hold several: a program linked statically with

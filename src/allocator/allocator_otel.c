@@ -37,7 +37,7 @@ static struct error *add_function(struct elf_file *elf,
 					.file_offset = place->file_offset,
 					.type = STT_NOTYPE,
 				},
-			.told = *place,
+			.usdt = *place,
 		};
 
 		if (!err && !vec_push(&ret->functions, found))

@@ -53,7 +53,7 @@ struct arch {
 	uint32_t kernel_stack_bytes, kernel_stack_kasan_bytes;
 };
 
-/* Of the processor that memtrace is built for. */
+/* The processor that memtrace is built for. */
 extern const struct arch arch;
 
 /* What a relocation of this type does (R_... of elf.h). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report amounts to, for one line of text. */
+/* The verdict of a report: one line of text. */
 #ifndef CAUSES_VERDICT_H
 #define CAUSES_VERDICT_H
 

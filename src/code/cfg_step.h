@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a function's paths once its instructions are linked. For cfg.c. */
+/* Propagates facts along the paths of a function whose instructions are linked. Private
+ * to cfg.c. */
 #ifndef CODE_CFG_STEP_H
 #define CODE_CFG_STEP_H
 

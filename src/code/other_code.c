@@ -316,7 +316,7 @@ static bool is_of(struct found_file *file, const struct mapped_code *code,
 	if (file_names_have(&file->names, &code->file))
 		return true;
 	if (code->file.inode != file->names.listed.inode &&
-	    code->file.inode != file->names.told.inode)
+	    code->file.inode != file->names.reported.inode)
 		return false;
 	vec_foreach (known, &file->alike)
 		if (file_name_is(&known->name, &code->file))
@@ -421,7 +421,7 @@ static struct found_file *known_file(const struct other_code *others,
 {
 	vec_foreach (known, &others->files)
 		if (file_name_is(&(*known)->names.listed, &file->listed) &&
-		    file_name_is(&(*known)->names.told, &file->told))
+		    file_name_is(&(*known)->names.reported, &file->reported))
 			return *known;
 	return NULL;
 }

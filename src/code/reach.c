@@ -138,14 +138,15 @@ bool reach_any(struct reach *reach, uint64_t address)
 {
 	const struct reach_function *known = find(reach, address);
 	struct queue queue = {0};
-	bool found = reach->is_probed(reach->arg, address), is_told = true;
+	bool found = reach->is_probed(reach->arg, address), is_complete = true;
 
 	if (known)
 		return known->reaches;
-	is_told = add(&queue, address);
-	while (is_told && !found && queue.done < queue.list.len)
-		is_told = look_at(reach, queue.list.data[queue.done++], &queue, &found);
-	found |= !is_told;
+	is_complete = add(&queue, address);
+	while (is_complete && !found && queue.done < queue.list.len)
+		is_complete =
+			look_at(reach, queue.list.data[queue.done++], &queue, &found);
+	found |= !is_complete;
 	remember(reach, address, found);
 	/* If a function reaches no probed one, neither do its callees. */
 	for (size_t i = 0; !found && i < queue.list.len; i++)

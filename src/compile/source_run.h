@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the BPF program of a run is compiled for: the configuration, and what the run and
- * the kernel add to it. */
+/* Input of the compiler of the BPF programs: the configuration of the run, its targets,
+ * and the abilities of the kernel. */
 #ifndef COMPILE_SOURCE_RUN_H
 #define COMPILE_SOURCE_RUN_H
 

@@ -178,7 +178,7 @@ static void confine_and_tell(const struct confined_options *options)
 }
 
 /* Without a filter: give up what can be given up, and tell the parent. */
-static void tell_unfiltered(const struct confined_options *options)
+static void report_unfiltered(const struct confined_options *options)
 {
 	/* No parent answers requests of this process, so a reader opens files itself. */
 	bool opens_files = (options->kind == CONFINED_READER && options->policy.find) ||
@@ -257,7 +257,7 @@ _Noreturn void confined_serve(const struct confined_options *options, bool is_co
 	if (is_confined)
 		confine_and_tell(options);
 	else
-		tell_unfiltered(options);
+		report_unfiltered(options);
 	if (options->kind == CONFINED_SERVER)
 		options->run(options->run_arg, SOCKET, KEPT);
 	else

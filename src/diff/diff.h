@@ -23,7 +23,7 @@ struct report_diff_row {
 	uint64_t old_bytes, old_count; /* estimates if blocks were sampled */
 	uint64_t new_bytes, new_count;
 	int64_t bytes, count; /* new - old */
-	/* What a search found to be unreachable (report_row_lost_bytes()). */
+	/* Bytes that a search found to be unreachable (report_row_lost_bytes()). */
 	uint64_t old_lost_bytes, new_lost_bytes;
 };
 

@@ -14,7 +14,7 @@ _Static_assert((int)STACK_END_DEPTH == ABI_END_DEPTH, "same numbers");
 _Static_assert((int)STACK_END_NO_FRAME == ABI_END_NO_FRAME, "same numbers");
 _Static_assert((int)STACK_END_UNREADABLE == ABI_END_UNREADABLE, "same numbers");
 _Static_assert((int)STACK_END_CORRUPT == ABI_END_CORRUPT, "same numbers");
-_Static_assert((int)STACK_END_UNLEARNED == ABI_END_UNLEARNED, "same numbers");
+_Static_assert((int)STACK_END_NO_RULE == ABI_END_NO_RULE, "same numbers");
 
 /* --- stacks ----------------------------------------------------------------------- */
 

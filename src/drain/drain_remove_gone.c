@@ -7,7 +7,7 @@
 #include "bpf/syscall.h"
 
 /* The arguments of drain_remove_gone() and its results. */
-struct forget {
+struct removal {
 	const struct drain_maps *maps;
 	struct abi_control *control;
 	const bool *gone;
@@ -16,12 +16,12 @@ struct forget {
 	uint64_t blocks, bytes;
 };
 
-static bool is_gone(const struct forget *f, uint32_t slot)
+static bool is_gone(const struct removal *f, uint32_t slot)
 {
 	return slot < f->slot_count && f->gone[slot];
 }
 
-static void count_block(struct forget *f, uint32_t slot, const struct abi_block *block)
+static void count_block(struct removal *f, uint32_t slot, const struct abi_block *block)
 {
 	f->blocks++;
 	f->bytes += block->size_bytes;
@@ -33,7 +33,7 @@ static bool remove_buckets(const void *elements, uint32_t first, uint32_t count,
 			   void *arg)
 {
 	struct abi_live_bucket *buckets = (void *)(uintptr_t)elements;
-	struct forget *f = arg;
+	struct removal *f = arg;
 
 	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ static bool delete_key(int fd, uint64_t key)
 static bool remove_spilled(uint64_t key, const void *value, void *arg)
 {
 	const struct abi_block *block = value;
-	struct forget *f = arg;
+	struct removal *f = arg;
 
 	if (is_gone(f, ABI_KEY_SLOT(key)) && delete_key(f->maps->live_spill, key)) {
 		count_block(f, ABI_KEY_SLOT(key), block);
@@ -77,7 +77,7 @@ static bool remove_spilled(uint64_t key, const void *value, void *arg)
 }
 
 /* A call that never returns: its old block is gone, too. */
-static void remove_call(struct forget *f, const struct abi_pending *p)
+static void remove_call(struct removal *f, const struct abi_pending *p)
 {
 	if (p->flags & ABI_PENDING_HAS_OLD)
 		count_block(f, p->process, &p->old);
@@ -87,7 +87,7 @@ static bool remove_pending(const void *elements, uint32_t first, uint32_t count,
 			   void *arg)
 {
 	struct abi_pending *slots = (void *)(uintptr_t)elements;
-	struct forget *f = arg;
+	struct removal *f = arg;
 
 	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
@@ -104,7 +104,7 @@ static bool remove_pending(const void *elements, uint32_t first, uint32_t count,
 static bool remove_spilled_pending(uint64_t tid, const void *value, void *arg)
 {
 	const struct abi_pending *read = value;
-	struct forget *f = arg;
+	struct removal *f = arg;
 	struct abi_pending p;
 
 	/* Read it again: another thread's call may have taken the element, which is keyed
@@ -124,11 +124,11 @@ struct error *drain_remove_gone(const struct drain_maps *maps,
 				const struct drain_taken *taken, uint64_t *blocks,
 				uint64_t *bytes)
 {
-	struct forget f = {.maps = maps,
-			   .control = control,
-			   .gone = gone,
-			   .taken = taken,
-			   .slot_count = sizes->process_slots};
+	struct removal f = {.maps = maps,
+			    .control = control,
+			    .gone = gone,
+			    .taken = taken,
+			    .slot_count = sizes->process_slots};
 	/* Calls first: a thread of another process may get the kernel stack of a thread
 	 * that died in a call. It then discards that call and puts its old block back
 	 * into the table. */

@@ -56,9 +56,9 @@ static bool write_record(struct stack_store *store, uint32_t number, uint64_t at
 	return true;
 }
 
-/* Like stack_publish_in() of the probes. */
-static uint32_t publish(struct stack_store *store, struct abi_stack_bucket *b,
-			const struct abi_stack_hash *hash, uint32_t number)
+/* Like stack_index_insert() of the probes. */
+static uint32_t insert_in(struct stack_store *store, struct abi_stack_bucket *b,
+			  const struct abi_stack_hash *hash, uint32_t number)
 {
 	uint64_t mine = ABI_STACK_TAG(hash->hash) << ABI_STACK_NUMBER_BITS | number;
 
@@ -92,10 +92,10 @@ static uint32_t add(struct stack_store *store, struct abi_stack_bucket *first,
 	    !write_record(store, (uint32_t)next, at, stack, hash->check))
 		return ABI_NO_STACK;
 
-	uint32_t number = publish(store, first, hash, (uint32_t)next);
+	uint32_t number = insert_in(store, first, hash, (uint32_t)next);
 
 	if (number == ABI_NO_STACK)
-		number = publish(store, second, hash, (uint32_t)next);
+		number = insert_in(store, second, hash, (uint32_t)next);
 	after = next + 1;
 	if (number != next) {
 		__atomic_compare_exchange_n(used, &after, next, false, __ATOMIC_SEQ_CST,

@@ -40,8 +40,8 @@ struct traffic_tables {
 	struct abi_process_live *process_live; /* mapped, sizes->process_slots of them */
 	uint64_t *late_numbers;                /* mapped, or NULL */
 	struct abi_heap_peak *heap_peak;       /* mapped, or NULL */
-	/* What a sampled block of each size class stands for, in 1/65536 blocks; only
-	 * with estimates. */
+	/* Number of blocks that a sampled block of each size class represents, in 1/65536
+	 * blocks; only with estimates. */
 	uint64_t weights[ABI_SAMPLE_CLASSES];
 	uint64_t lost; /* events not counted for lack of memory */
 };
@@ -67,8 +67,8 @@ void traffic_tables_count_gone(struct traffic_tables *tables, uint32_t slot,
  * repeatedly. */
 void traffic_tables_end_process(struct traffic_tables *tables, uint32_t slot);
 
-/* What a block of this size counts for in path_peaks: an estimate if blocks are sampled
- * by bytes. Blocks are then in units of 1/65536. */
+/* The bytes and blocks that path_peaks counts for a block of this size: an estimate if
+ * blocks are sampled by bytes. Blocks are then in units of 1/65536. */
 void traffic_tables_weigh(const struct traffic_tables *tables, uint64_t size_bytes,
 			  uint64_t *bytes, uint64_t *blocks);
 

@@ -76,7 +76,7 @@ void observer_destroy(struct observer *s)
 	free(s);
 }
 
-void observer_forget(struct observer *s)
+void observer_drop(struct observer *s)
 {
 	release(s->newest);
 	s->newest = NULL;

@@ -44,7 +44,7 @@ struct error *observer_get(struct observer *observer, uint64_t max_age_ns,
 void observer_put(struct observer *observer, const struct observation *observation);
 
 /* Free the newest observation. The next client gets a new one. */
-void observer_forget(struct observer *observer);
+void observer_drop(struct observer *observer);
 
 /* How many snapshots the run was asked for. */
 uint64_t observer_asked(const struct observer *observer);

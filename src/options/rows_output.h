@@ -90,7 +90,7 @@ OPTION(HTML,
 	.kind = KIND_PATTERN, FIELD(files[OUTPUT_HTML]),
 	.expected = PATTERN,
 	.needs = MODE_BLOCKS,
-	.help = "write a summary to FILE, a page for a browser: totals, the course of "
+	.help = "write a summary to FILE, a page for a browser: totals, the timeline of "
 		"the run, call paths, flame graph, sizes, ages")
 
 OPTION(OUTPUT_EVERY,

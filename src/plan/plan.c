@@ -107,7 +107,7 @@ struct analysis {
 
 /* What the notes say is not proven: in the middle of an instruction a probe would destroy
  * the code. */
-static const char *check_told(struct analysis *a, const struct usdt_place *told,
+static const char *check_usdt(struct analysis *a, const struct usdt_place *usdt,
 			      struct plan_site *site)
 {
 	const struct text_file text = site_text_file(&a->object->allocator);
@@ -125,7 +125,7 @@ static const char *check_told(struct analysis *a, const struct usdt_place *told,
 	if (a->is_usdt_unread)
 		return "the file cannot be read";
 	a->usdt.budget = a->on->budget;
-	why = usdt_file_check(&a->usdt, told, is_alone, &code);
+	why = usdt_file_check(&a->usdt, usdt, is_alone, &code);
 	site->is_private = !code.is_proven;
 	site->code_offset = code.file_offset;
 	return why ? why
@@ -134,38 +134,38 @@ static const char *check_told(struct analysis *a, const struct usdt_place *told,
 }
 
 /* The place of a static probe; why it cannot have one of ours, or NULL. */
-static const char *place_told(struct analysis *a, const struct allocator_function *found,
+static const char *place_usdt(struct analysis *a, const struct allocator_function *found,
 			      struct plan_site *site)
 {
-	const struct usdt_place *told = &found->told;
+	const struct usdt_place *usdt = &found->usdt;
 	bool allocates = found->function->effect == EFFECT_ALLOC_USDT;
 	size_t used = allocates ? USDT_ARGS : 1, needed = allocates ? 2 : 1;
-	const char *why = check_told(a, told, site);
+	const char *why = check_usdt(a, usdt, site);
 
 	if (why)
 		return why;
 	for (size_t i = 0; i < used; i++) {
-		if (told->args[i].kind == USDT_ARG_UNKNOWN)
+		if (usdt->args[i].kind == USDT_ARG_UNKNOWN)
 			return "an argument is where a probe cannot read it";
-		if (told->args[i].kind == USDT_ARG_NONE && i < needed)
+		if (usdt->args[i].kind == USDT_ARG_NONE && i < needed)
 			return "it has too few arguments";
 	}
 	site->address = found->symbol.address;
-	site->offset = site->entry_offset = told->file_offset;
-	site->ref_ctr = told->semaphore;
+	site->offset = site->entry_offset = usdt->file_offset;
+	site->ref_ctr = usdt->semaphore;
 	memset(site->arg_reg, PLACE_NO_REGISTER, sizeof(site->arg_reg));
-	memcpy(site->told, told->args, sizeof(site->told));
+	memcpy(site->usdt, usdt->args, sizeof(site->usdt));
 	site->reason = "static probe";
 	return NULL;
 }
 
-static struct error *add_told(struct analysis *a, const struct allocator_function *found)
+static struct error *add_usdt(struct analysis *a, const struct allocator_function *found)
 {
 	struct plan_object *object = a->object;
 	/* A linker that folds functions leaves the notes of each of them. */
 	const struct plan_site *other = site_at(object, found->symbol.address);
 	struct plan_site site = {.function = found->function};
-	const char *why = other ? NULL : place_told(a, found, &site);
+	const char *why = other ? NULL : place_usdt(a, found, &site);
 
 	if (other)
 		return skip(object, PLAN_SKIP_SAME, found->function, other->function,
@@ -188,7 +188,7 @@ static struct error *add_function(struct analysis *a,
 	if (function->mapping && !options->mappings)
 		return NULL;
 	if (function->effect == EFFECT_ALLOC_USDT || function->effect == EFFECT_FREE_USDT)
-		return add_told(a, found);
+		return add_usdt(a, found);
 	if (unwanted && function->effect != EFFECT_REALLOC)
 		return skip(object, PLAN_SKIP_UNWANTED, function, NULL, NULL);
 	if (found->symbol.type == STT_GNU_IFUNC)

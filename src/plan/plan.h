@@ -31,8 +31,8 @@ struct plan_options {
 	const char *library; /* search this file only; NULL: detect */
 	/* prefix of the functions' names; NULL: search for the known functions */
 	const char *symbols_prefix;
-	/* Of the allocating functions trace only the one of this name; NULL: all.
-	 * realloc and similar functions are still traced, as they free old blocks. */
+	/* Trace only the allocating function of this name; NULL: all. realloc and similar
+	 * functions are still traced, as they free old blocks. */
 	const char *function;
 	bool mappings;         /* also trace mmap and its family */
 	bool no_return_probes; /* as in struct site_options (plan/site.h) */
@@ -104,7 +104,7 @@ struct plan_site {
 	 * is then unused. */
 	uint64_t ref_ctr;
 	uint64_t code_offset; /* file offset of the code that leads to it; 0: `offset` */
-	struct usdt_arg told[USDT_ARGS];
+	struct usdt_arg usdt[USDT_ARGS];
 	bool is_private; /* of a static probe: as usdt_code.is_proven says, the process
 			    may have chosen the place */
 	/* Sites inside the function that can replace both probes; file offsets are
@@ -228,7 +228,7 @@ void plan_warn_untraced(const struct plan *plan, FILE *out);
 
 /* Print why USDT probes are not traced: each reason once for each file and probe, with
  * the number of places. Their blocks are missing from all numbers. */
-void plan_warn_untold(const struct plan *plan, FILE *out);
+void plan_warn_untraced_usdt(const struct plan *plan, FILE *out);
 
 /* Print the plan for users: for each object its file, its build-id, a line for each
  * probe, and what is missing. Names from the target are escaped. With `bodies`, probes

@@ -214,7 +214,7 @@ static size_t count_refused(const struct plan_object *object, size_t first)
 	return n;
 }
 
-static void warn_untold(const struct plan_object *object, FILE *out)
+static void warn_untraced_usdt(const struct plan_object *object, FILE *out)
 {
 	_cleanup_(freep) char *escaped = escape_dup(object->allocator.module_path);
 	const char *path = escaped ? escaped : "?";
@@ -237,8 +237,8 @@ static void warn_untold(const struct plan_object *object, FILE *out)
 			object->allocator.places_left_out, path, USDT_PLACES_MAX);
 }
 
-void plan_warn_untold(const struct plan *plan, FILE *out)
+void plan_warn_untraced_usdt(const struct plan *plan, FILE *out)
 {
 	vec_foreach (object, &plan->objects)
-		warn_untold(object, out);
+		warn_untraced_usdt(object, out);
 }

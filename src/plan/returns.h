@@ -21,7 +21,7 @@
 #include "code/values.h"
 #include "util/vec.h"
 
-/* What a site knows of the result, on one path from it. */
+/* How a site finds the result of the call, on one path from it. */
 enum return_kind {
 	RETURN_OPEN,     /* nothing: a later site sees it */
 	RETURN_REGISTER, /* the result is in `reg` */
@@ -79,8 +79,8 @@ struct return_exit {
 	uint64_t address; /* in the file's address space */
 	bool is_jump;     /* the result is in rdi instead of rax */
 	bool is_site;     /* it is also a site */
-	/* It is within the requested function: other functions' calls do not come
-	 * here. */
+	/* It is within the requested function: calls of other functions do not execute
+	 * it. */
 	bool is_own;
 	bool lacks_cfi; /* as in struct return_site */
 };

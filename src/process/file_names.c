@@ -95,10 +95,10 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 
 	if (open_helper_stat(fd, "", &st) || !S_ISREG(st.st_mode))
 		return false;
-	ret->told = ret->listed = by_stat(&st);
+	ret->reported = ret->listed = by_stat(&st);
 	naming = naming_of(fd);
 	if (naming == NAMES_AGREE || (naming == NAMES_DIFFER_FROM_STAT && wanted &&
-				      file_name_is(&ret->told, wanted)))
+				      file_name_is(&ret->reported, wanted)))
 		return true;
 	if (naming == NAMES_DIFFER)
 		error_destroy(watch_create_own(&watch));
@@ -110,7 +110,7 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 	is_listed = find_listed(q.start, &ret->listed);
 	if (watch)
 		watch_read(watch, hear, &q);
-	ret->told = q.is_answered ? q.answer : ret->listed;
+	ret->reported = q.is_answered ? q.answer : ret->listed;
 	munmap(at, page_bytes);
 	return is_listed;
 }
@@ -121,7 +121,7 @@ bool file_names_by_stat(int place, struct file_names *ret)
 
 	if (place < 0 || open_helper_stat(place, "", &st))
 		return false;
-	ret->told = ret->listed = by_stat(&st);
+	ret->reported = ret->listed = by_stat(&st);
 	return true;
 }
 
@@ -129,7 +129,7 @@ bool file_names_agree(int place, const struct file_name *name)
 {
 	struct file_names names;
 
-	return file_names_by_stat(place, &names) && file_name_is(&names.told, name);
+	return file_names_by_stat(place, &names) && file_name_is(&names.reported, name);
 }
 
 bool file_names_check(int place, const struct file_name *name, struct file_names *ret)
@@ -140,11 +140,11 @@ bool file_names_check(int place, const struct file_name *name, struct file_names
 
 	if (place < 0 || open_helper_stat(place, "", &st) || !S_ISREG(st.st_mode))
 		return false;
-	ret->told = ret->listed = by_stat(&st);
+	ret->reported = ret->listed = by_stat(&st);
 	naming = naming_of(place);
 	if (naming == NAMES_AGREE ||
-	    (naming == NAMES_DIFFER_FROM_STAT && ret->told.inode != name->inode))
-		return file_name_is(&ret->told, name);
+	    (naming == NAMES_DIFFER_FROM_STAT && ret->reported.inode != name->inode))
+		return file_name_is(&ret->reported, name);
 	fd = regular_file_reopen(place);
 	return fd >= 0 && file_names_ask(fd, name, ret) && file_names_have(ret, name);
 }

@@ -30,8 +30,8 @@ struct file_name {
 };
 
 struct file_names {
-	struct file_name told;   /* in perf events (process/watch.h) */
-	struct file_name listed; /* in /proc/PID/maps */
+	struct file_name reported; /* in perf events (process/watch.h) */
+	struct file_name listed;   /* in /proc/PID/maps */
 };
 
 static inline bool file_name_is(const struct file_name *a, const struct file_name *b)
@@ -56,7 +56,7 @@ static inline int file_name_compare(const struct file_name *a, const struct file
 static inline bool file_names_have(const struct file_names *names,
 				   const struct file_name *name)
 {
-	return file_name_is(&names->told, name) || file_name_is(&names->listed, name);
+	return file_name_is(&names->reported, name) || file_name_is(&names->listed, name);
 }
 
 static inline struct file_name file_name_of(const struct proc_mapping *m)
@@ -67,9 +67,9 @@ static inline struct file_name file_name_of(const struct proc_mapping *m)
 /*
  * Get the names of a regular file that is open for reading. False: not a regular file,
  * or it cannot be mapped. Nothing is mapped on file systems where all names agree, nor
- * on btrfs if stat(2) gives `wanted` (may be NULL). `told` and `listed` can differ only
- * on file systems that map files of others; they are equal if perf events are refused.
- * If the caller is not the main thread, it must hold the table of descriptors
+ * on btrfs if stat(2) gives `wanted` (may be NULL). `reported` and `listed` can differ
+ * only on file systems that map files of others; they are equal if perf events are
+ * refused. If the caller is not the main thread, it must hold the table of descriptors
  * (util/fd_table.h).
  */
 bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *ret);

@@ -271,7 +271,7 @@ static bool add_listed(struct watched_code *code, const struct proc_maps *maps,
 		       const char *executable, bool of_program)
 {
 	vec_foreach (m, &maps->mappings) {
-		const struct watched_mapping told = {
+		const struct watched_mapping reported = {
 			.start = m->start,
 			.end = m->end,
 			.file_offset = m->file_offset,
@@ -281,7 +281,7 @@ static bool add_listed(struct watched_code *code, const struct proc_maps *maps,
 		};
 
 		if (m->executable && m->inode &&
-		    is_program(m, executable) == of_program && !code_add(code, &told))
+		    is_program(m, executable) == of_program && !code_add(code, &reported))
 			return false;
 	}
 	return true;

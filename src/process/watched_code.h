@@ -18,7 +18,7 @@
 
 struct watched_mapping {
 	uint64_t start, end, file_offset;
-	struct file_name name; /* as in perf events (file_names.told) */
+	struct file_name name; /* as in perf events (file_names.reported) */
 	uint64_t time_ns;      /* CLOCK_MONOTONIC */
 	char *path;
 };

@@ -39,7 +39,7 @@
 
 struct stop_watch {
 	int signal_fd;
-	int told[2];        /* pipe that passes the first signal to the main thread */
+	int signal_pipe[2]; /* pipe that passes the first signal to the main thread */
 	int end_fd;         /* eventfd(2): stop the thread */
 	int child;          /* pidfd of the child, or -1; accessed atomically */
 	int pass_on;        /* last signal that was sent to memtrace alone; 0: none */
@@ -182,7 +182,7 @@ static void take_signal(struct stop_watch *w)
 	__atomic_store_n(&w->first_ns, clock_now_ns(), __ATOMIC_SEQ_CST);
 	open_helper_hurry();
 	/* Cannot block: nothing else is written to the pipe. */
-	if (write(w->told[1], &info, sizeof(info)) < 0)
+	if (write(w->signal_pipe[1], &info, sizeof(info)) < 0)
 		return;
 }
 
@@ -233,14 +233,15 @@ struct error *stop_watch_create(const sigset_t *signals, struct stop_watch **ret
 
 	if (!w)
 		return error_no_memory();
-	w->told[0] = w->told[1] = w->child = -1;
+	w->signal_pipe[0] = w->signal_pipe[1] = w->child = -1;
 	err = last_report_init(&w->last);
 	if (err)
 		return err;
 	park_init();
 	w->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	w->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (w->end_fd < 0 || w->signal_fd < 0 || pipe2(w->told, O_CLOEXEC | O_NONBLOCK))
+	if (w->end_fd < 0 || w->signal_fd < 0 ||
+	    pipe2(w->signal_pipe, O_CLOEXEC | O_NONBLOCK))
 		return error_errno(ERROR_IO, errno, "cannot make a signal descriptor");
 	failure = pthread_create(&w->thread, NULL, run, w);
 	if (failure)
@@ -253,7 +254,7 @@ struct error *stop_watch_create(const sigset_t *signals, struct stop_watch **ret
 
 int stop_watch_fd(const struct stop_watch *w)
 {
-	return w->told[0];
+	return w->signal_pipe[0];
 }
 
 uint64_t stop_watch_first_ns(const struct stop_watch *w)
@@ -287,8 +288,8 @@ int stop_watch_destroy(struct stop_watch *w)
 	second = w->second;
 	last_report_deinit(&w->last);
 	closep(&w->signal_fd);
-	closep(&w->told[0]);
-	closep(&w->told[1]);
+	closep(&w->signal_pipe[0]);
+	closep(&w->signal_pipe[1]);
 	closep(&w->end_fd);
 	closep(&w->child);
 	free(w);

@@ -45,7 +45,7 @@ struct reach_target {
 	int pid;
 	/* As in struct reach_memory; not called while the process is stopped. */
 	void (*progress)(void *arg, uint64_t read_bytes);
-	/* Called when the process has gone on; may be NULL. */
+	/* Called after the process continues; may be NULL. */
 	void (*released)(void *arg);
 	void *arg;                    /* of both */
 	uint64_t image;               /* of reach_image(), at the first look */

@@ -64,7 +64,7 @@ struct error *reach_scanner_verify(struct reach_scanner *scanner, int pid,
 				   struct reach_effort *ret)
 	__attribute__((warn_unused_result));
 
-/* Let all processes go on that are still stopped, and forget them. */
+/* Continue all processes that are still stopped, and drop them. */
 void reach_scanner_release(struct reach_scanner *scanner);
 
 #endif

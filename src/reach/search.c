@@ -69,7 +69,7 @@ void reach_search_be_strict(struct reach_search *search, int pid)
 	search->strict_pid = pid;
 }
 
-static void forget_candidates(struct reach_search *search)
+static void drop_candidates(struct reach_search *search)
 {
 	vec_foreach (process, &search->processes)
 		vec_deinit(&process->addresses);
@@ -80,7 +80,7 @@ void reach_search_destroy(struct reach_search *search)
 {
 	if (!search)
 		return;
-	forget_candidates(search);
+	drop_candidates(search);
 	vec_deinit(&search->processes);
 	vec_deinit(&search->judged);
 	vec_deinit(&search->found);
@@ -254,7 +254,7 @@ struct error *reach_search_look(struct reach_search *search, const struct snapsh
 	uint64_t before = search->sums.count;
 	struct error *err = NULL;
 
-	forget_candidates(search);
+	drop_candidates(search);
 	search->judged.len = search->found.len = 0;
 	search->begun_ns = clock_now_ns();
 	search->sums = (struct snapshot_search){.count = before};
@@ -361,7 +361,7 @@ struct error *reach_search_verify(struct reach_search *search,
 void reach_search_give_up(struct reach_search *search)
 {
 	reach_scanner_release(search->scanner);
-	forget_candidates(search);
+	drop_candidates(search);
 }
 
 /* Replace verdicts by what the last search found. False: memory is out. */

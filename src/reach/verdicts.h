@@ -41,7 +41,7 @@ struct reach_verdicts {
 
 void reach_verdicts_deinit(struct reach_verdicts *verdicts);
 
-/* Forget what is known of the process `pid`: a new search has been made. With
+/* Drop all verdicts on the process `pid`: a new search has been made. With
  * `keep_lost`, because that was not completed, lost blocks stay lost. */
 void reach_verdicts_clear(struct reach_verdicts *verdicts, int pid, bool keep_lost);
 

@@ -78,7 +78,7 @@ static struct error *push_note(candidates *list, enum name_note note, size_t slo
 		[NOTE_END + STACK_END_NO_FRAME] = "[truncated: no frame pointer]",
 		[NOTE_END + STACK_END_UNREADABLE] = "[truncated: unreadable stack]",
 		[NOTE_END + STACK_END_CORRUPT] = "[truncated: corrupt stack]",
-		[NOTE_END + STACK_END_UNLEARNED] = "[truncated: unwind rules not ready]",
+		[NOTE_END + STACK_END_NO_RULE] = "[truncated: unwind rules not ready]",
 		[NOTE_PROCESSES] = "[several processes]",
 	};
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};

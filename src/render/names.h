@@ -59,7 +59,7 @@ uint32_t names_note(const struct names *names, enum name_note note);
  * NOTE_NO_PROCESS. */
 uint32_t names_process(const struct names *names, const struct snapshot_process *process);
 
-/* What the processes of a row that share a name hold. */
+/* The blocks of a row in all processes of one name. */
 struct name_part {
 	uint32_t name;    /* id of names_process() */
 	uint32_t process; /* index of one of these processes in the snapshot, or

@@ -31,8 +31,8 @@ struct paths {
 		 steps */
 };
 
-/* What options.flame_of makes of a row: its number of bytes, or of blocks if they are
- * shown, and how many blocks these are. */
+/* The size of a row that options.flame_of selects: bytes, or blocks for
+ * REPORT_FLAME_COUNT; and the number of its blocks. */
 struct report_measure {
 	uint64_t size, count;
 };

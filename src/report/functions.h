@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each function, module or source file of a report holds. */
+/* The sums of each function, module or source file of a report. */
 #ifndef REPORT_FUNCTIONS_H
 #define REPORT_FUNCTIONS_H
 

@@ -25,8 +25,8 @@ enum group_kind {
 
 struct group {
 	enum group_kind kind;
-	/* Of GROUP_CODE; indexes of the texts, or STRING_NONE: unknown, or not what the
-	 * groups are by. Use group_name() and so on. */
+	/* For GROUP_CODE: indexes of the texts. STRING_NONE: unknown, or the rows are not
+	 * grouped by it. Use group_name() and so on. */
 	uint32_t name, module, file;
 	unsigned line;                /* in `file`; 0: unknown */
 	const struct report_row *row; /* the first row that has it */
@@ -77,7 +77,7 @@ bool groups_process(struct groups *groups, const struct report_row *row, uint32_
 bool groups_thread(struct groups *groups, const struct report_row *row, uint32_t tid,
 		   uint32_t *ret) __attribute__((warn_unused_result));
 
-/* What is known of the thread of a GROUP_THREAD; NULL: nothing. Borrowed from the
+/* The thread of a GROUP_THREAD; NULL: the snapshot does not have it. Borrowed from the
  * snapshot. */
 const struct snapshot_thread *group_thread(const struct report *report,
 					   const struct groups *groups,

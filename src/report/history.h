@@ -22,7 +22,7 @@ struct stack_sums {
 	struct stack_sum none;
 };
 
-/* What a process held at the last report. */
+/* The live blocks of a process at the last report. */
 struct process_sum {
 	int pid;
 	struct report_sum live;
@@ -50,7 +50,7 @@ struct report_history {
 
 void stack_sums_deinit(struct stack_sums *sums);
 
-/* What the process `pid` held; 0 if it was not in the last report. */
+/* The live blocks of the process `pid` at the last report; 0 if it was not in it. */
 struct report_sum process_sums_get(const struct process_sums *sums, int pid);
 
 /* The sum of `stack` (an index or SNAPSHOT_NO_STACK); 0 if the stack was not there. */

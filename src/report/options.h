@@ -44,7 +44,7 @@ enum report_form {
 	REPORT_FORM_SHORT, /* names as in frames/short_name.h, base names of files */
 };
 
-/* What --flame-of draws: the width of a call path in a flame graph. */
+/* --flame-of: the number that is the width of a call path in a flame graph. */
 enum report_flame_of {
 	REPORT_FLAME_LIVE,    /* bytes that it holds */
 	REPORT_FLAME_PEAK,    /* bytes that it held when the whole heap was largest */
@@ -97,7 +97,7 @@ struct report_options {
 	const struct report_filter *filter; /* frames/filter.h; borrowed; NULL: none */
 	uint64_t interval_ns;               /* time between reports; 0: unknown */
 	struct report_progress progress;
-	/* Of a report that groups rows: maximum number of causes, functions or branches;
+	/* In a report that groups rows: maximum number of causes, functions or branches;
 	 * 0: no limit. */
 	uint64_t entries;
 	/* Only for the text report. */

@@ -28,7 +28,7 @@ enum report_cause {
 	REPORT_EXITED,   /* the target exited */
 };
 
-/* What one process holds: all blocks of the section, of any age. */
+/* The blocks of a section that one process holds, of any age. */
 struct report_process {
 	const struct snapshot_process *process;
 	struct report_sum live;
@@ -84,8 +84,8 @@ struct report_section {
 	size_t process_count;
 	struct report_rates rates, estimated_rates; /* since the previous report */
 	struct snapshot_totals totals, estimated_totals;
-	/* What is live, less what was allocated and not freed according to `totals`:
-	 * calls that took place while the snapshot was made, since blocks and totals are
+	/* Live blocks minus the blocks that are allocated and not freed by `totals`. The
+	 * difference comes from calls during the snapshot, because blocks and totals are
 	 * read one after the other. Only of the heap, as traced, and if nothing was lost.
 	 */
 	bool has_in_flight;
@@ -101,8 +101,8 @@ struct report_section {
 	uint64_t live_sizes[SNAPSHOT_BUCKETS], ever_sizes[SNAPSHOT_BUCKETS];
 	uint64_t peak_bytes; /* most bytes at once; an estimate if sampled; 0 without
 				traffic */
-	/* What the call paths held of it (snapshot.at_peak). The rest are blocks without
-	 * a call path. */
+	/* The part of the peak that call paths held (snapshot.at_peak). The rest are
+	 * blocks without a call path. */
 	uint64_t at_peak_bytes;
 	uint64_t missed_peak_bytes; /* as in the snapshot; an estimate if sampled */
 };

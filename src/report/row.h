@@ -25,15 +25,15 @@ struct report_bucket {
 	uint64_t count; /* an estimate if blocks were sampled */
 };
 
-/* What one thread allocated of the blocks that a call path holds; an estimate if blocks
- * were sampled. */
+/* The live blocks of a call path that one thread allocated; an estimate if blocks were
+ * sampled. */
 struct report_share {
 	uint32_t tid;
 	uint64_t size_bytes, count;
 };
 
-/* What one process holds of the blocks, or had of the hits, of a call path; an estimate
- * if blocks were sampled. */
+/* The blocks, or hits, of a call path in one process; an estimate if blocks were sampled.
+ */
 struct report_holder {
 	const struct snapshot_process *process; /* NULL: unknown */
 	uint64_t size_bytes, count;
@@ -95,8 +95,8 @@ struct report_row {
 	/* Held when the whole heap was largest; estimates if blocks were sampled; 0
 	 * without REPORT_DATA_AT_PEAK. */
 	uint64_t at_peak_bytes, at_peak_count;
-	/* What a search for unreachable blocks knows of it, as traced; NULL: there was
-	 * none, or the row is not of the heap. */
+	/* Result of the search for unreachable blocks, as traced; NULL: no search was
+	 * made, or the row is not of the heap. */
 	const struct snapshot_unreachable *unreachable;
 	const struct report_frame *const *frames; /* `depth` frames, leaf first */
 	size_t depth;

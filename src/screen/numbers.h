@@ -18,11 +18,12 @@ struct numbers {
 	double allocated_rate;                 /* bytes per second, since the previous
 						  report */
 	uint64_t at_peak_bytes;                /* live when the heap was largest */
-	uint64_t peak_bytes; /* most at once; of several call paths the sum */
-	/* Of a search for unreachable blocks, as traced (struct snapshot_unreachable). */
+	uint64_t peak_bytes; /* maximum; for several call paths the sum of their maxima */
+	/* Result of a search for unreachable blocks, as traced (struct
+	 * snapshot_unreachable). */
 	uint64_t lost_bytes, held_bytes, possible_bytes;
 	int64_t delta_bytes;      /* since the mark */
-	double slope_bytes_per_s; /* of a leak suspect; 0: it is none */
+	double slope_bytes_per_s; /* growth of a leak suspect; 0: not a suspect */
 };
 
 /* Add what a call path holds. `delta_bytes` is left to the caller. */

@@ -298,16 +298,19 @@ struct error *screen_give(struct screen *screen, const struct snapshot *snap)
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
 		closep(&fd);
-		return error_errno(ERROR_IO, errno, "cannot hand a snapshot over");
+		return error_errno(ERROR_IO, errno,
+				   "cannot send a snapshot to the screen");
 	}
 	err = snapshot_write_quickly(snap, out);
 	if (err)
 		return err;
 	if (fflush(out) || ferror(out))
-		return error_errno(ERROR_IO, errno, "cannot hand a snapshot over");
+		return error_errno(ERROR_IO, errno,
+				   "cannot send a snapshot to the screen");
 	message.value = (uint64_t)ftello(out);
 	if (lseek(fd, 0, SEEK_SET))
-		return error_errno(ERROR_IO, errno, "cannot hand a snapshot over");
+		return error_errno(ERROR_IO, errno,
+				   "cannot send a snapshot to the screen");
 	take_stderr(screen);
 	if (fd_message_send_some(screen->socket, &message, sizeof(message), &fd, 1) ==
 	    sizeof(message)) {

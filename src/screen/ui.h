@@ -38,7 +38,7 @@ enum ui_result {
 
 #define UI_INTERVAL_MIN_NS UINT64_C(100000000)
 #define UI_INTERVAL_MAX_NS UINT64_C(3600000000000)
-/* Of the messages of a run the last ones are kept. */
+/* Size of the log. If it is full, the oldest messages are dropped. */
 #define UI_LOG_BYTES 65536
 #define UI_INPUT_MAX 200 /* bytes */
 
@@ -81,7 +81,7 @@ enum ui_result ui_click(struct ui *ui, unsigned x, unsigned y, bool is_double);
  * one is shown. */
 void ui_log(struct ui *ui, const char *bytes, size_t len);
 
-/* What can be chosen in this mode: the number of choices, and the name and key of one. */
+/* The choices of this mode: their number, and the name and key of one. */
 size_t ui_choice_count(const struct ui *ui);
 const char *ui_choice_name(const struct ui *ui, size_t index);
 int ui_choice_key(const struct ui *ui, size_t index);

@@ -11,7 +11,7 @@ struct screen_view_ops {
 	unsigned needs;   /* set of enum report_data */
 	unsigned columns; /* set of COLUMN() */
 	enum screen_sort sort;
-	/* What a share bar shows the share of. */
+	/* The number whose share of the total a bar shows. */
 	uint64_t (*part)(const struct numbers *numbers);
 };
 

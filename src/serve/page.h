@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a page is rendered from. A renderer of a page writes it to a stream, which the
+/* Input of the renderers of pages. A renderer writes its page to a stream, which the
  * caller checks for failed writes. */
 #ifndef SERVE_PAGE_H
 #define SERVE_PAGE_H

@@ -117,7 +117,7 @@ static void start_again(struct serve *serve)
 	if (serve->child)
 		return;
 	serve->child = NULL;
-	fprintf(stderr, "memtrace: --listen: nothing is served any more: %s\n",
+	fprintf(stderr, "memtrace: --listen: the server has ended: %s\n",
 		err ? err->message : "the process memtrace-serve ended too often");
 }
 

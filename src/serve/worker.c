@@ -251,7 +251,7 @@ void worker_run(const struct server_options *options, int feed, struct jobs *job
 			has_newest = true;
 		} else {
 			drop_kept(&w);
-			observer_forget(w.observer);
+			observer_drop(w.observer);
 			malloc_trim(0);
 			has_newest = false;
 		}

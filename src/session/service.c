@@ -194,7 +194,7 @@ static struct error *keep_serving(struct service *s)
 	(void)serve_is_asked(s->serve);
 	return serve_is_alive(s->serve)
 		       ? NULL
-		       : error_create(ERROR_IO, "--listen: nothing is served any more");
+		       : error_create(ERROR_IO, "--listen: the server has ended");
 }
 
 static struct error *work(struct service *s)

@@ -121,7 +121,7 @@ static struct error *trace(struct session *s)
 	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)
 		plan_warn_untraced(s->plans.data[i], stderr);
 	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)
-		plan_warn_untold(s->plans.data[i], stderr);
+		plan_warn_untraced_usdt(s->plans.data[i], stderr);
 	if (!o->quiet) {
 		forked_say(&s->children, stderr);
 		session_say_own_heaps(s);

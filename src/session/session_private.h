@@ -86,7 +86,7 @@ struct error *session_plan(struct session *s) __attribute__((warn_unused_result)
 /* Is it certain that the run never has a second process? */
 bool session_traces_one(const struct session *s);
 
-/* What the tracer is to do. Borrows from `s`. */
+/* The input of the tracer for this run. Borrows from `s`. */
 struct tracer_setup session_tracer_setup(struct session *s);
 
 /* Compile, load and attach what is planned. */
@@ -136,11 +136,12 @@ void session_shed_opener(void);
 
 /* Which functions of an allocator the file lacks. */
 void session_say_missing(const struct plan *plan);
-/* What --dry-run prints, on standard output. */
+/* Print the plan for --dry-run on standard output. */
 struct error *session_dry_run(struct session *s) __attribute__((warn_unused_result));
-/* What is traced, and how it ends; with -v also what took how long. */
+/* Say which processes are traced and how to end the run; with -v also how long each phase
+ * of the start took. */
 void session_say_tracing(const struct session *s);
-/* Programs that keep objects in a heap of their own. */
+/* Name the programs that keep objects in a heap of their own. */
 void session_say_own_heaps(const struct session *s);
 /* The start has taken long, if that is because processors are busy. `begun_ns`: when it
  * began, CLOCK_MONOTONIC. */

@@ -231,8 +231,8 @@ void session_say_walks(const struct session *s)
 		fprintf(stderr,
 			"memtrace: %" PRIu64
 			" stacks were unwound from copies, and %" PRIu64
-			" call sites learned; unwind tables of whole files take %" PRIu64
-			" KiB in the kernel\n",
+			" call sites got unwind rules; unwind tables of whole files take "
+			"%" PRIu64 " KiB in the kernel\n",
 			walks, rules, table_bytes >> 10);
 }
 

@@ -16,10 +16,11 @@
 
 #include "util/units.h"
 
-/* As in probes/abi.h, which the probes use. */
+/* Number of size classes: the same as ABI_SAMPLE_CLASSES in probes/abi.h. */
 #define SAMPLING_CLASSES 512
 
-/* Which allocations are traced. Never both: either `every` is 1 or `mean_bytes` is 0. */
+/* How allocations are sampled: by number or by size. Either `every` is 1 or `mean_bytes`
+ * is 0. */
 struct sampling {
 	uint64_t every;      /* --sample-every: one allocation in so many; 1: all */
 	uint64_t mean_bytes; /* --sample-bytes: mean distance of samples; 0: not used */
@@ -32,7 +33,7 @@ bool sampling_is_on(const struct sampling *s);
  * only where each block is counted. */
 bool sampling_is_by_size(const struct sampling *s);
 
-/* What a sum over traced blocks is multiplied by for an estimate for all blocks. 1 if all
+/* Multiply a sum over traced blocks by this to estimate the sum over all blocks. 1 if all
  * are traced, and if sampling_is_by_size(). */
 uint64_t sampling_factor(const struct sampling *s);
 

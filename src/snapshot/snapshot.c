@@ -200,7 +200,7 @@ const char *stack_end_name(enum stack_end end)
 	static const char *const names[STACK_END_COUNT] = {
 		[STACK_END_COMPLETE] = "complete", [STACK_END_DEPTH] = "depth",
 		[STACK_END_NO_FRAME] = "no_frame", [STACK_END_UNREADABLE] = "unreadable",
-		[STACK_END_CORRUPT] = "corrupt",   [STACK_END_UNLEARNED] = "unlearned",
+		[STACK_END_CORRUPT] = "corrupt",   [STACK_END_NO_RULE] = "unlearned",
 	};
 
 	return names[end];

@@ -62,7 +62,7 @@ enum stack_end {
 	STACK_END_NO_FRAME,   /* no usable frame pointer */
 	STACK_END_UNREADABLE, /* stack memory could not be read */
 	STACK_END_CORRUPT,    /* the stack leads nowhere */
-	STACK_END_UNLEARNED,  /* unwind rules were not ready in time */
+	STACK_END_NO_RULE,    /* unwind rules were not ready in time */
 	STACK_END_COUNT,
 };
 
@@ -149,13 +149,14 @@ struct snapshot_unreachable {
 
 /* The searches for unreachable blocks of a run. */
 struct snapshot_search {
-	uint64_t count;      /* of searches; 0: there was none, and nothing else is set */
-	uint64_t time_ns;    /* of the last one: when the processes went on */
+	uint64_t count; /* number of searches; 0: nothing else is set */
+	/* The rest is of the last search, except `total.lost_but_freed`. */
+	uint64_t time_ns;    /* when it let the processes continue */
 	uint64_t took_ns;    /* from its beginning to its end */
 	uint64_t pause_ns;   /* the longest time that it stopped a process */
 	uint64_t read_bytes; /* memory that it read */
-	uint64_t threads;    /* that it stopped */
-	uint64_t processes;  /* that it searched */
+	uint64_t threads;    /* threads that it stopped */
+	uint64_t processes;  /* processes that it searched */
 	uint64_t unsearched; /* processes that it could not search */
 	bool has_rings; /* requests to the kernel (io_uring) may hold pointers, unseen */
 	struct snapshot_unreachable total; /* of all blocks, also those without a stack */
@@ -395,7 +396,8 @@ struct snapshot {
 	VEC(struct snapshot_thread) threads;          /* by process, then tid */
 	/* Sizes of all heap blocks ever allocated, as traced; if has_traffic. */
 	uint64_t sizes[SNAPSHOT_BUCKETS];
-	/* Of all heap blocks together; blocks of exited processes do not count. */
+	/* The largest sum of all heap blocks, and its time. Blocks of exited processes do
+	 * not count. */
 	uint64_t peak_bytes, peak_time_ns;
 	uint64_t estimated_peak_bytes; /* with --sample-bytes, else 0 */
 	/* With --peak: the heap was as large as this for a moment while memtrace read the

@@ -22,7 +22,7 @@ enum names_request {
 	NAMES_END,
 };
 
-/* What is ignored of one process because of the limits. */
+/* Names and lines of one process that were ignored because of limits. */
 struct names_left_out {
 	struct symbolizer_left_out names;
 	uint64_t lines; /* line_finder_left_out() */

@@ -69,7 +69,7 @@ void symbolizer_destroy(struct symbolizer *symbolizer);
 struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
 	__attribute__((warn_unused_result));
 
-/* What such a symbolizer ignores because of its limits. */
+/* Amounts that such a symbolizer ignores because of its limits. */
 struct symbolizer_left_out {
 	/* Lines, or bytes, of the process's /tmp/perf-PID.map (symbol/perf_map.h). */
 	uint64_t of_perf_map;

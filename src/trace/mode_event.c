@@ -206,14 +206,14 @@ struct error *tracer_drain_events(struct tracer *t, const struct drain_slots *sl
 
 /* --- processes that go ------------------------------------------------------------ */
 
-struct forget {
+struct removal {
 	struct tracer *t;
 	const bool *gone;
 	const struct hits *hits;
 };
 
 /* With an event each process is a family of its own. */
-static bool is_gone(const struct forget *f, uint64_t family)
+static bool is_gone(const struct removal *f, uint64_t family)
 {
 	uint32_t slot = ABI_FAMILY_SLOT(family);
 
@@ -223,7 +223,7 @@ static bool is_gone(const struct forget *f, uint64_t family)
 
 static bool remove_stacks(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
-	const struct forget *f = arg;
+	const struct removal *f = arg;
 	const struct abi_stack_head *heads = elements;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -244,7 +244,7 @@ static struct error *remove_hits(struct tracer *t, const bool gone[])
 {
 	_cleanup_(hits_deinit) struct hits hits = {0};
 	struct error *err = read_hits(t, &hits);
-	const struct forget f = {t, gone, &hits};
+	const struct removal f = {t, gone, &hits};
 
 	if (err)
 		return err;

@@ -20,7 +20,7 @@ static struct error *look(struct tracer *t)
 
 static struct error *open_sites(struct tracer *t)
 {
-	int fd = compiler_map(t->compiler, "told");
+	int fd = compiler_map(t->compiler, "usdt_args");
 
 	t->usdt = fd < 0 ? NULL : mapped_open(fd, TRACER_USDT_BYTES);
 	return t->usdt ? NULL

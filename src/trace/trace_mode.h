@@ -24,10 +24,11 @@ struct tracer;
 struct tracer_setup;
 
 struct trace_mode {
-	/* What it does, for "--OPTION does not work with ..., which DOES". */
+	/* Completes "--OPTION does not work with ..., which DOES". */
 	const char *does;
-	const char *event; /* it counts this one; NULL: the one of --event, or none */
-	/* Of its blocks or hits. It names their section of reports
+	const char *
+		event; /* the event that it counts; NULL: the event of --event, or none */
+	/* Class of its blocks or hits: the section of reports that has them
 	 * (render/class_words.h). */
 	enum block_class class;
 	struct source_mode source;

@@ -29,10 +29,10 @@ struct phases;
 struct trace_mode;
 struct compiler_pool;
 
-/* What a run adds to its configuration. */
+/* Input of the tracer: the configuration, and the processes and callbacks of the run. */
 struct tracer_setup {
 	const struct trace_config *config; /* borrowed */
-	/* The one of `config`, or another for a second tracer. */
+	/* The mode of `config`, or another mode for a second tracer. */
 	const struct trace_mode *mode;
 	enum trace_scope scope;
 	bool one_process; /* with SCOPE_PROCESSES: no second process will be traced */
@@ -197,7 +197,7 @@ void tracer_retire(struct tracer *tracer, uint32_t slot);
 struct error *tracer_remove(struct tracer *tracer, const uint32_t slots[], size_t count,
 			    uint64_t *held) __attribute__((warn_unused_result));
 
-/* Of the kernel mode: are allocations of this class traced? */
+/* Kernel mode only: are allocations of this class traced? */
 bool tracer_sees_class(const struct tracer *tracer, enum kernel_class kind);
 
 /* Stop counting; the tables keep their contents. With traffic, waits some milliseconds

@@ -42,8 +42,8 @@ static struct abi_process *find(const struct tracer *t, uint64_t tgid)
 	return NULL;
 }
 
-static void tell_ranges(struct abi_process *p, const struct code_range ranges[],
-			size_t count)
+static void store_ranges(struct abi_process *p, const struct code_range ranges[],
+			 size_t count)
 {
 	__atomic_store_n(&p->has_ranges, 0, __ATOMIC_SEQ_CST);
 	/* Too many for the record: it says that the ranges are unknown. */
@@ -57,7 +57,7 @@ static void tell_ranges(struct abi_process *p, const struct code_range ranges[],
 }
 
 /* on_exec() also sets it when the process takes another slot. */
-static void tell_only_slot(struct tracer *t, const struct abi_process *p, uint64_t tgid)
+static void store_only_slot(struct tracer *t, const struct abi_process *p, uint64_t tgid)
 {
 	uint64_t *only = &t->control->only_slot;
 
@@ -120,10 +120,10 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 				    "process %d: too many processes are traced at once",
 				    pid);
 	if (ranges)
-		tell_ranges(p, ranges, count);
+		store_ranges(p, ranges, count);
 	*ret = (uint32_t)(p - t->processes);
 	if (t->run.one_process)
-		tell_only_slot(t, p, tgid);
+		store_only_slot(t, p, tgid);
 	tracer_unwind_begin(t, pid, *ret);
 	if (t->mode->begin_process)
 		t->mode->begin_process(t, pid, *ret);

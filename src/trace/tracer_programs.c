@@ -151,7 +151,7 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 		[PROGRAM_CHECK] = "on_check",
 		[PROGRAM_FREE] = "on_free",
 		[PROGRAM_CALL] = "on_call",
-		[PROGRAM_USDT] = "on_told",
+		[PROGRAM_USDT] = "on_usdt",
 	};
 
 	if (i == PROGRAM_FREE && t->source->one_process &&

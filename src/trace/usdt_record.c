@@ -17,7 +17,7 @@ void usdt_record(const struct plan_site *site, struct abi_usdt *ret)
 
 	*ret = (struct abi_usdt){0};
 	for (size_t i = 0; i < USDT_ARGS; i++) {
-		const struct usdt_arg *from = &site->told[i];
+		const struct usdt_arg *from = &site->usdt[i];
 		struct abi_usdt_arg *to = &ret->arg[i];
 
 		if (from->kind == USDT_ARG_NONE || from->kind == USDT_ARG_UNKNOWN)

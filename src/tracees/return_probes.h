@@ -17,7 +17,7 @@
 #include "plan/plan.h"
 #include "process/proc.h"
 
-/* What the run has found out about the kernel's return trampoline. */
+/* Results of the run's tests of the kernel's return trampoline. */
 struct return_probes {
 	bool is_wide;    /* probes hit all processes that map a file */
 	const int *pids; /* the processes traced together; borrowed */

@@ -81,7 +81,7 @@ void tracee_destroy(struct tracee *t)
 	if (!t)
 		return;
 	drop_names(t);
-	watched_code_release(t->told);
+	watched_code_release(t->reported_code);
 	vec_deinit(&t->ranges);
 	vec_deinit(&t->files);
 	vec_deinit(&t->families);
@@ -258,7 +258,7 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 	};
 	struct plan_options here = *options;
 	struct proc_maps maps = {0};
-	struct error *err = proc_read_maps(t->proc, &maps), *forgotten;
+	struct error *err = proc_read_maps(t->proc, &maps), *removal_error;
 
 	t->maps_failed = err && err->code != ERROR_GONE && err->code != ERROR_NO_MEMORY;
 	if (err)
@@ -270,12 +270,12 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 	proc_maps_deinit(&t->planned);
 	t->planned = maps;
 	proc_rest(t->proc);
-	forgotten = remove_unmapped(t, &t->planned);
-	if (!err && (forgotten || !add_files(t, &t->planned, *ret))) {
+	removal_error = remove_unmapped(t, &t->planned);
+	if (!err && (removal_error || !add_files(t, &t->planned, *ret))) {
 		plan_destroy(*ret);
 		err = error_no_memory();
 	}
-	error_destroy(forgotten);
+	error_destroy(removal_error);
 	return err;
 }
 

@@ -54,7 +54,7 @@ struct tracee {
 			       process */
 	/* Once it has exited: its code mappings, as the kernel reported them. The next
 	 * report adds them to `modules`. NULL: nothing is known, or they were added. */
-	struct watched_code *told;
+	struct watched_code *reported_code;
 	bool has_our_root; /* it has (or had when it was opened) memtrace's root
 			      directory */
 	uint32_t slot;     /* slot in the tracer's tables; valid once is_traced */

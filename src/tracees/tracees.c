@@ -112,7 +112,7 @@ static const struct tracee *find_any(const struct tracees *ts, int pid)
 	return ret;
 }
 
-static bool is_told_wanted(void *arg, int pid)
+static bool is_code_wanted(void *arg, int pid)
 {
 	const struct tracees *ts = arg;
 
@@ -126,7 +126,7 @@ bool tracees_have_our_root(void *arg, int pid)
 	return t && t->has_our_root;
 }
 
-static bool told_has_our_root(void *arg, int pid)
+static bool code_has_our_root(void *arg, int pid)
 {
 	const struct tracee *t = find_any(arg, pid);
 
@@ -188,12 +188,12 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	if (!ts->watch)
 		return NULL;
 	tracees_wait_for(ts, watch_fd(ts->watch));
-	ts->told = watched_codes_create(&(const struct watched_codes_options){
-		.is_wanted = is_told_wanted,
-		.has_our_root = told_has_our_root,
+	ts->reported_code = watched_codes_create(&(const struct watched_codes_options){
+		.is_wanted = is_code_wanted,
+		.has_our_root = code_has_our_root,
 		.arg = ts,
 	});
-	return ts->told ? NULL : error_no_memory();
+	return ts->reported_code ? NULL : error_no_memory();
 }
 
 void tracees_deinit(struct tracees *ts)
@@ -209,7 +209,7 @@ void tracees_deinit(struct tracees *ts)
 	plan_cache_destroy(ts->plan_options.cache);
 	other_code_destroy(ts->others);
 	kernel_names_destroy(ts->kernel);
-	watched_codes_destroy(ts->told);
+	watched_codes_destroy(ts->reported_code);
 	watch_destroy(ts->watch);
 	if (ts->epoll_fd >= 0)
 		close(ts->epoll_fd);
@@ -237,9 +237,9 @@ static bool is_named(const struct tracees *ts, const struct tracee *t)
  * were lost. Its future children have the same code. */
 static void remember_code(const struct tracees *ts, const struct tracee *t)
 {
-	if (ts->told && ts->scope == SCOPE_FORKS && t->proc && !t->exited &&
+	if (ts->reported_code && ts->scope == SCOPE_FORKS && t->proc && !t->exited &&
 	    !t->check_image)
-		watched_codes_begin_with(ts->told, t->pid, &t->modules.maps,
+		watched_codes_begin_with(ts->reported_code, t->pid, &t->modules.maps,
 					 t->proc->executable, clock_now_ns());
 }
 
@@ -332,7 +332,8 @@ void tracees_note_unread_maps(struct tracees *ts, struct tracee *t,
 	ts->unread_maps++;
 	tracees_note(
 		ts, t,
-		"goes on, but its mappings cannot be read: %s; code that it has mapped "
+		"still runs, but its mappings cannot be read: %s; code that it has "
+		"mapped "
 		"since has no names, and allocators there are not traced; reports count "
 		"such processes as mappings_unread",
 		why ? why : "out of memory");

@@ -48,8 +48,8 @@ struct tracees {
 	struct watch *watch;   /* events of all processes; NULL: the kernel does not
 				  permit it */
 	struct watched_codes
-		*told; /* code mappings from these events; NULL like `watch` */
-	int epoll_fd;  /* readable when tracees_look() has something to do */
+		*reported_code; /* code mappings from these events; NULL like `watch` */
+	int epoll_fd;           /* readable when tracees_look() has something to do */
 	VEC(struct tracee *) list;
 	struct kernel_names *kernel; /* set with --kernel-stacks, --kernel and
 					--with-kernel */

@@ -28,8 +28,8 @@ bool tracees_on_event(void *arg, const struct watch_event *event)
 	struct tracee *t = tracees_find(ts, event->pid);
 	bool concerns = t;
 
-	if (ts->told)
-		watched_codes_hear(ts->told, event);
+	if (ts->reported_code)
+		watched_codes_hear(ts->reported_code, event);
 	switch (event->kind) {
 	case WATCH_FORK:
 		/* If memory is out, find_new() finds the process after its first traced

@@ -17,14 +17,14 @@
 
 /* Unwanted data is removed from the tables at most this often, because removal reads the
  * whole tables. */
-#define FORGET_MS 20
+#define REMOVE_MS 20
 
 /* Wait at most this long for the probes to see an exec that the kernel reported. */
 #define EXEC_WAIT_MS 100
 
 /* How long to keep the reported mappings after the main thread of a process has exited:
  * the whole process exits a little later, and memtrace notices that later still. */
-#define TOLD_KEPT_NS UINT64_C(2000000000)
+#define REPORTED_KEPT_NS UINT64_C(2000000000)
 
 /* After the kernel reports the exit of a main thread, it may take END_WAIT_MS until the
  * exit is done. Act after END_MIN_MS at the earliest. */
@@ -72,15 +72,15 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 }
 
 /* The process has exited: keep what the kernel reported about its code. */
-static void note_told(struct tracees *ts, struct tracee *t)
+static void note_reported_code(struct tracees *ts, struct tracee *t)
 {
 	struct watched_code *code;
 
-	if (!ts->told)
+	if (!ts->reported_code)
 		return;
 	/* The process may have started and exited since the last read. */
 	watch_read(ts->watch, tracees_on_event, ts);
-	code = watched_codes_get(ts->told, t->pid);
+	code = watched_codes_get(ts->reported_code, t->pid);
 	if (!code)
 		tracees_say_lost_events(ts);
 
@@ -90,8 +90,8 @@ static void note_told(struct tracees *ts, struct tracee *t)
 		watched_code_release(code);
 		return;
 	}
-	watched_code_release(t->told);
-	t->told = code;
+	watched_code_release(t->reported_code);
+	t->reported_code = code;
 }
 
 /* The process has exited. Its data must still be reported. */
@@ -121,7 +121,7 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 		tracee_destroy(t);
 		*at = t = gone;
 	}
-	note_told(ts, t);
+	note_reported_code(ts, t);
 	if (t->is_traced)
 		tracer_retire(ts->tracer, t->slot);
 	tracer_process_ended(ts->tracer, t->pid);
@@ -184,9 +184,10 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	/* The probes ended with the old main thread, because another thread executed the
 	 * program. */
 	if (!err && tracer_probes_ended(ts->tracer, t->pid))
-		tracees_note(ts, t,
-			     "did so in a thread: the new program's first allocations "
-			     "were missed");
+		tracees_note(
+			ts, t,
+			"executed it from a thread: the new program's first allocations "
+			"were missed");
 	/* It has inherited the seccomp filters, and the probes of files that both
 	 * programs map. */
 	if (!err)
@@ -307,7 +308,7 @@ static struct error *find_new(struct tracees *ts)
 			tracer_retire(ts->tracer, process.slot);
 			err = tracee_create_gone(&process, &t);
 			if (!err) {
-				note_told(ts, t);
+				note_reported_code(ts, t);
 				err = tracees_add(ts, t);
 			}
 		}
@@ -408,15 +409,15 @@ struct error *tracees_look(struct tracees *ts)
 	tracees_say_unchecked(ts);
 	if (!err)
 		err = find_new(ts);
-	if (ts->told)
-		watched_codes_sweep(ts->told, now_ns - TOLD_KEPT_NS);
+	if (ts->reported_code)
+		watched_codes_sweep(ts->reported_code, now_ns - REPORTED_KEPT_NS);
 	if (!err)
 		err = tracees_release_files(ts);
 	if (!err && now_ns >= ts->next_remove_ns) {
 		err = tracees_remove_orphans(ts);
 		if (!err)
 			err = tracees_drop_exited(ts);
-		ts->next_remove_ns = clock_now_ns() + FORGET_MS * UINT64_C(1000000);
+		ts->next_remove_ns = clock_now_ns() + REMOVE_MS * UINT64_C(1000000);
 	}
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		if ((is_time && has_turn(ts, i)) || ts->list.data[i]->maps_changed)

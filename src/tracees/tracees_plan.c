@@ -25,7 +25,7 @@ struct error *tracees_trace_if_room(struct tracees *ts, struct tracee *t)
 }
 
 /* The number of USDT probes of the file that are not traced. */
-static size_t count_untold(const struct plan_object *object)
+static size_t count_untraced_usdt(const struct plan_object *object)
 {
 	size_t n = object->allocator.places_left_out;
 
@@ -81,11 +81,11 @@ static void say_loaded(struct tracees *ts, struct tracee *t, const struct plan *
 			continue;
 		tracees_note(ts, t, "%s %s: %zu functions are traced from now on", what,
 			     path ? path : "?", object->sites.len);
-		if (count_untold(object))
+		if (count_untraced_usdt(object))
 			tracees_note(ts, t,
 				     "has %zu static probes in %s that cannot be traced "
 				     "(--dry-run says why)",
-				     count_untold(object), path ? path : "?");
+				     count_untraced_usdt(object), path ? path : "?");
 	}
 	/* Reports count these functions too, so it is enough to print some. */
 	if (!ts->options->quiet &&

@@ -133,13 +133,14 @@ static struct proc_mapping to_mapping(const struct watched_mapping *m,
 
 /* Add the reported mappings to the modules. `ret` gets those whose file was found, and
  * borrows the paths. *ret_added counts the added ones among them. */
-static struct error *recall_code(struct tracee *t, const struct watched_mappings *told,
+static struct error *recall_code(struct tracee *t,
+				 const struct watched_mappings *reported,
 				 struct watched_files *files, struct proc_maps *ret,
 				 size_t *ret_added)
 {
 	struct error *err = NULL;
 
-	vec_foreach (each, &told->list) {
+	vec_foreach (each, &reported->list) {
 		const struct watched_mapping *m = *each;
 		const struct watched_file *file =
 			files ? watched_files_get(files, m) : NULL;
@@ -167,7 +168,7 @@ static struct error *open_names(struct recall *r, struct tracee *t,
 	struct error *err;
 
 	vec_foreach (m, &maps->mappings)
-		if (!strcmp(m->path, t->told->mappings.data[0].path))
+		if (!strcmp(m->path, t->reported_code->mappings.data[0].path))
 			program = m;
 	err = stand_in_create(t->pid, t->command, maps, program, root_fd, &proc);
 	if (err)
@@ -180,15 +181,15 @@ static struct error *open_names(struct recall *r, struct tracee *t,
 
 static struct error *recall(struct recall *r, struct tracee *t)
 {
-	struct watched_files *files = choose_root(r, t->told);
-	struct watched_mappings told;
+	struct watched_files *files = choose_root(r, t->reported_code);
+	struct watched_mappings reported;
 	struct proc_maps maps = {0};
 	size_t added = 0;
 	struct error *err = NULL;
 
-	if (!watched_code_list(t->told, &told))
+	if (!watched_code_list(t->reported_code, &reported))
 		return error_no_memory();
-	err = recall_code(t, &told, files, &maps, &added);
+	err = recall_code(t, &reported, files, &maps, &added);
 	if (!err && maps.mappings.len && r->stand_ins && (added || !t->frames) &&
 	    !is_named(r, &t->modules)) {
 		r->stand_ins--;
@@ -197,22 +198,22 @@ static struct error *recall(struct recall *r, struct tracee *t)
 			err = note_named(r, &t->modules);
 	}
 	vec_deinit(&maps.mappings);
-	watched_mappings_deinit(&told);
+	watched_mappings_deinit(&reported);
 	return err;
 }
 
 /* Processes that name no frames are not needed. */
 static bool is_wanted(const struct recall *r, const struct tracee *t, size_t i)
 {
-	size_t count = t->told->mappings.len;
+	size_t count = t->reported_code->mappings.len;
 
 	return count && count <= r->mappings && tracees_may_name(r->families, t, i);
 }
 
-static bool is_any_told(const struct tracees *ts)
+static bool has_reported_code(const struct tracees *ts)
 {
 	vec_foreach (t, &ts->list)
-		if ((*t)->told)
+		if ((*t)->reported_code)
 			return true;
 	return false;
 }
@@ -227,7 +228,7 @@ struct error *tracees_recall(struct tracees *ts, const struct families *families
 	};
 	struct error *err;
 
-	if (!is_any_told(ts))
+	if (!has_reported_code(ts))
 		return NULL;
 	hashmap_init(&r.named, hashmap_seed());
 	err = find_roots(&r);
@@ -237,14 +238,14 @@ struct error *tracees_recall(struct tracees *ts, const struct families *families
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];
 
-		if (!t->told)
+		if (!t->reported_code)
 			continue;
 		if (is_wanted(&r, t, i)) {
-			r.mappings -= t->told->mappings.len;
+			r.mappings -= t->reported_code->mappings.len;
 			err = recall(&r, t);
 		}
-		watched_code_release(t->told);
-		t->told = NULL;
+		watched_code_release(t->reported_code);
+		t->reported_code = NULL;
 	}
 	/* Errors only mean that frames stay without names. */
 	if (err && err->code != ERROR_NO_MEMORY) {

@@ -59,7 +59,7 @@ static void look_for(const struct watched_files *files, struct watched_file *fil
 		target_file_below(files->root_fd, file->path, files->reader, &found);
 	struct file_names names;
 
-	if (err || !target_file_is(found, &file->told, &names) ||
+	if (err || !target_file_is(found, &file->reported, &names) ||
 	    !target_file_changed(found, &file->changed_ns))
 		return;
 	file->is_found = true;
@@ -84,7 +84,7 @@ static struct watched_file *add(struct watched_files *files,
 			file_destroy(file);
 		return NULL;
 	}
-	file->told = file->listed = m->name;
+	file->reported = file->listed = m->name;
 	look_for(files, file);
 	/* If memory is out, the file is looked up again next time. */
 	(void)!hashmap_put(&files->by_name, hash_of(m), files->list.len - 1);
@@ -100,7 +100,7 @@ const struct watched_file *watched_files_get(struct watched_files *files,
 	if (hashmap_get(&files->by_name, hash_of(m), &at))
 		file = files->list.data[at];
 	/* Also add it if another file has the same hash. */
-	if (!file || !file_name_is(&file->told, &m->name) ||
+	if (!file || !file_name_is(&file->reported, &m->name) ||
 	    strcmp(file->path, m->path) != 0)
 		file = add(files, m);
 	return file && file->is_found &&

@@ -24,8 +24,8 @@ struct elf_reader;
 
 struct watched_file {
 	char *path;
-	struct file_name told;   /* device and inode that the kernel reported */
-	struct file_name listed; /* device and inode in /proc/PID/maps; `told` if not
+	struct file_name reported; /* device and inode that the kernel reported */
+	struct file_name listed; /* device and inode in /proc/PID/maps; `reported` if not
 				    found */
 	bool is_found;
 	int64_t changed_ns; /* last change, CLOCK_REALTIME */

@@ -268,8 +268,8 @@ void image_release(struct image *image)
 
 bool image_is_same(const struct image *a, const struct image *b)
 {
-	return a == b || (a && b && a->names.told.inode &&
-			  file_name_is(&a->names.told, &b->names.told));
+	return a == b || (a && b && a->names.reported.inode &&
+			  file_name_is(&a->names.reported, &b->names.reported));
 }
 
 const struct cfi *image_cfi(const struct image *image)

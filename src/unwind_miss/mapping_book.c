@@ -16,7 +16,7 @@ void mapping_book_init(struct mapping_book *book, uint64_t page_bytes, size_t *h
 	*book = (struct mapping_book){.page_bytes = page_bytes, .held = held};
 }
 
-/* Forget the pieces that a call removed. */
+/* Drop the pieces that a call removed. */
 static void drop_taken(struct mapping_book *book, struct mapping_call *call)
 {
 	*book->held -= call->taken.len;

@@ -163,8 +163,8 @@ static bool map(struct miss_code *code, struct process_code *p,
 	return change.is_new;
 }
 
-static void map_told(struct miss_code *code, struct process_code *p,
-		     const struct watch_event *event)
+static void map_reported(struct miss_code *code, struct process_code *p,
+			 const struct watch_event *event)
 {
 	const struct proc_mapping m = {
 		.start = event->start,
@@ -201,7 +201,7 @@ static void note_mapping(struct miss_code *code, struct process_code *p,
 static void map_noted(struct miss_code *code, struct process_code *p)
 {
 	vec_foreach (e, &p->noted)
-		map_told(code, p, &e->event);
+		map_reported(code, p, &e->event);
 	drop_noted(code, p);
 	p->is_noted = false;
 }
@@ -295,7 +295,7 @@ static bool apply(void *arg, const struct watch_event *event)
 		if (p && p->is_noted)
 			note_mapping(code, p, event);
 		else if (p)
-			map_told(code, p, event);
+			map_reported(code, p, event);
 		break;
 	case WATCH_EXIT:
 		if (p)
@@ -479,8 +479,9 @@ struct process_code *miss_code_of(struct miss_code *code, int pid, uint32_t slot
 	must_wait = is_early(p);
 	/* The kernel has probably reported all changes except moves. */
 	if (must_wait && !since.is_moved)
-		since.is_untold = false;
-	p->must_read |= !is_first && (since.is_untold || (!code->watch && since.is_any));
+		since.is_unreported = false;
+	p->must_read |=
+		!is_first && (since.is_unreported || (!code->watch && since.is_any));
 	if (is_alive && (is_first || p->must_read) && (!must_wait || !code->watch) &&
 	    !read_maps(code, p, &since, &is_new) && is_first) {
 		miss_code_remove(code, pid);

@@ -66,8 +66,8 @@ typedef void code_replaced_fn(void *arg, uint32_t slot, const struct code_replac
 /* What the probes report about changes of a process's code since the last reading. */
 struct code_change {
 	bool is_any;
-	bool is_untold; /* the kernel may not have reported it: read the mappings */
-	bool is_moved;  /* some of it were moves, which the kernel does not report */
+	bool is_unreported; /* the kernel may not have reported it: read the mappings */
+	bool is_moved;      /* some of it were moves, which the kernel does not report */
 	/* When it happened, CLOCK_MONOTONIC ns: after after_ns; the new code is there
 	 * since since_ns. 0: unknown. */
 	uint64_t after_ns, since_ns;

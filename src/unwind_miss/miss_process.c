@@ -91,13 +91,13 @@ void miss_processes_doubt(struct miss_processes *processes, uint32_t slot)
 static bool is_doubtful(const struct miss_processes *processes, uint32_t slot,
 			const struct code_replaced *what)
 {
-	uint64_t told_ns = load(&processes->moves[slot].told_ns);
+	uint64_t linker_ns = load(&processes->moves[slot].linker_ns);
 
 	if (what->is_found)
 		return true;
 	return what->tag == changes_of((void *)(uintptr_t)processes, slot) &&
 	       what->tag == processes->by_slot[slot].known &&
-	       (told_ns <= what->was_ns || told_ns >= what->is_ns);
+	       (linker_ns <= what->was_ns || linker_ns >= what->is_ns);
 }
 
 static void on_replaced(void *arg, uint32_t slot, const struct code_replaced *what)
@@ -214,16 +214,17 @@ static void read_state(const struct miss_processes *processes, uint32_t slot,
 			 load(changes) != ret->changes;
 }
 
-static uint64_t untold(uint64_t changes)
+static uint64_t unreported(uint64_t changes)
 {
 	return changes & (ABI_CODE_USDT - 1);
 }
 
 static struct code_change change_of(const struct miss_process *p, const struct state *now)
 {
-	uint64_t changes = untold(now->changes - p->read), moves = now->moves - p->moves;
+	uint64_t changes = unreported(now->changes - p->read),
+		 moves = now->moves - p->moves;
 	struct code_change change = {.is_any = p->known != now->changes,
-				     .is_untold =
+				     .is_unreported =
 					     p->known != MISS_HANDLER_NEVER && changes,
 				     .is_moved = moves};
 
@@ -258,7 +259,7 @@ struct process_code *miss_processes_get(struct miss_processes *processes, uint32
 	/* Do not read the mappings because of code that is being moved: no thread can use
 	 * that. */
 	if (now.is_moving)
-		change.is_untold = false;
+		change.is_unreported = false;
 	code = miss_code_of(&processes->code, (int)tgid, slot, owner == tgid, &change);
 	if (!code || code->must_read || now.is_moving || p->known == now.changes)
 		return code;

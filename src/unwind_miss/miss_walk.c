@@ -90,12 +90,12 @@ static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
 	}
 	/* The pc itself is right: it follows from the registers and rules. */
 	walk->count = known + 1;
-	*end = ABI_END_UNLEARNED;
+	*end = ABI_END_NO_RULE;
 	return true;
 }
 
-static void learn(struct miss_walker *w, uint32_t slot, const struct images_moment *then,
-		  const struct walk *walk)
+static void install_rules(struct miss_walker *w, uint32_t slot,
+			  const struct images_moment *then, const struct walk *walk)
 {
 	bool is_slow = false;
 
@@ -119,8 +119,8 @@ static void learn(struct miss_walker *w, uint32_t slot, const struct images_mome
 /* Does the walk end where a rule leads to another stack, and did it find rules that the
  * probes lacked? The probes have copied one stack only, but can take that step
  * themselves. */
-static bool learns_before_switch(const struct miss_walker *w, uint32_t slot,
-				 const struct walk *walk)
+static bool has_new_rules_before_switch(const struct miss_walker *w, uint32_t slot,
+					const struct walk *walk)
 {
 	size_t i = 0;
 
@@ -191,7 +191,7 @@ static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
 	bool is_inside = m->inside == ABI_MISS_INSIDE, is_cut;
 	size_t enough = room_of(w, m) - before + 1 + is_inside;
 
-	/* If an interrupted frame is shown, only walk_and_learn() marks it. */
+	/* If an interrupted frame is shown, only walk_and_install() marks it. */
 	if ((m->is_interrupted && !is_inside) ||
 	    !miss_processes_unchanged(w->processes, m->process, m->time_ns) ||
 	    !rule_walk(w->rules, m->process, &start, m->is_interrupted, copy,
@@ -242,9 +242,9 @@ static bool walk_code(struct miss_walker *w, const struct abi_miss *m,
 }
 
 /* Walk by unwind information and add the rules. Returns how the walk ended. */
-static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
-			       const struct stack_copy *copy, size_t before,
-			       size_t *count)
+static uint32_t walk_and_install(struct miss_walker *w, const struct abi_miss *m,
+				 const struct stack_copy *copy, size_t before,
+				 size_t *count)
 {
 	struct process_code *code = miss_processes_get(w->processes, m->process);
 	struct images_moment then = {code ? code->images : NULL, m->time_ns};
@@ -272,12 +272,12 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 	if (is_sure) {
 		/* The probes remember this walk. They would take a walk that reads the
 		 * same words for a repetition, and cut it short, too. */
-		bool is_cut = learns_before_switch(w, m->process, &walk);
+		bool is_cut = has_new_rules_before_switch(w, m->process, &walk);
 
-		learn(w, m->process, &then, &walk);
+		install_rules(w, m->process, &then, &walk);
 		/* Not if the new rules did not fit: the next walk would be cut as well,
 		 * and renew again. */
-		if (is_cut && !learns_before_switch(w, m->process, &walk))
+		if (is_cut && !has_new_rules_before_switch(w, m->process, &walk))
 			miss_processes_renew(w->processes, m->process);
 	}
 	if (is_sure && code)
@@ -301,7 +301,7 @@ void miss_walk_end(struct miss_walker *w, const struct abi_miss *m,
 	if (before > room_of(w, m))
 		before = room_of(w, m);
 	if (!walk_by_rules(w, m, &copy, before, &count, &end))
-		end = walk_and_learn(w, m, &copy, before, &count);
+		end = walk_and_install(w, m, &copy, before, &count);
 	memcpy(w->pcs, room->more.walked, before * sizeof(*w->pcs));
 	ret->family = m->family;
 	ret->allocator = m->allocator;
@@ -331,6 +331,6 @@ void miss_walk_cut(struct miss_walker *w, const struct abi_miss *m,
 		.allocator = m->allocator,
 		.pcs = w->pcs,
 		.depth = depth,
-		.end = ABI_END_UNLEARNED,
+		.end = ABI_END_NO_RULE,
 	};
 }

@@ -103,7 +103,7 @@ struct host_map {
 /* Add to the list of maps. Called before main(). */
 void host_map_register(struct host_map *map);
 
-/* Make all maps empty, and forget what was deleted. No program may run. */
+/* Make all maps empty, and free what was deleted. No program may run. */
 void host_maps_reset(void);
 
 /* Free what was deleted from hashes. No program may run that has looked it up. */

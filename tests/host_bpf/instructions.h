@@ -10,7 +10,7 @@
 #define run_value(which)   host_run_values[which]
 
 /* Another program may run before each atomic operation. */
-#define publish(p, value)                                                                \
+#define store_release(p, value)                                                          \
 	(host_point("atomic"), __atomic_store_n((p), (value), __ATOMIC_RELEASE))
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define __sync_fetch_and_add(p, n)                                                       \

@@ -65,7 +65,7 @@ static void check_report(const json_t *truth, const json_t *report)
 /* A whole run, once with each of the options. */
 static void exact(const char *options)
 {
-	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *target = target_start(REPORTER_BINARY);
 	struct live_process *memtrace;
 	json_t *truth, *report, *allocator;
 
@@ -85,7 +85,7 @@ static void exact(const char *options)
 	/* Most of the sites pass operands in memory, as constants or in parts of
 	 * registers. */
 	CHECK_INT(report_site(report, "heap", "site_indexed").blocks, 500);
-	CHECK_INT(report_site(report, "heap", "site_drawn").bytes, 500 * 524288);
+	CHECK_INT(report_site(report, "heap", "site_sampled").bytes, 500 * 524288);
 	CHECK_INT(report_site(report, "heap", "site_thread").blocks, 2004);
 	allocator = json_array_get(live_get(report, "allocators"), 0);
 	CHECK_STR(json_string_value(live_get(allocator, "name")), "otel_memory");
@@ -118,7 +118,7 @@ static void all_told_perf(void)
  * peak. */
 static void traffic(void)
 {
-	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *target = target_start(REPORTER_BINARY);
 	struct live_process *memtrace =
 		memtrace_start(live_pid(target), "--otel-memory --unwind fp --traffic");
 	json_t *truth, *report;
@@ -145,7 +145,7 @@ static void traffic(void)
 /* --min-size and --max-size compare the sizes of blocks, not their weights. */
 static void bounds(void)
 {
-	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *target = target_start(REPORTER_BINARY);
 	struct live_process *memtrace = memtrace_start(
 		live_pid(target), "--otel-memory --unwind auto --min-size 256");
 	json_t *report;
@@ -153,7 +153,7 @@ static void bounds(void)
 	learn(target, memtrace);
 	oracle_do(target, "make 299");
 	report = memtrace_stop(memtrace);
-	CHECK_INT(report_site(report, "heap", "site_drawn").blocks, 0);
+	CHECK_INT(report_site(report, "heap", "site_sampled").blocks, 0);
 	CHECK_INT(report_site(report, "heap", "site_narrow").blocks, 0);
 	CHECK_INT(report_site(report, "heap", "site_constant").blocks, 300);
 	json_decref(report);
@@ -164,7 +164,7 @@ static void bounds(void)
  * is ten standard deviations of the sum, which no run exceeds. */
 static void sampled(void)
 {
-	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *target = target_start(REPORTER_BINARY);
 	struct live_process *memtrace = memtrace_start(
 		live_pid(target), "--otel-memory --unwind auto --sample-every 10");
 	json_t *truth, *report;
@@ -177,8 +177,8 @@ static void sampled(void)
 	blocks = report_site(report, "heap", "site_constant").blocks;
 	CHECK(blocks > 200 - 10 * 14 && blocks < 200 + 10 * 14);
 	CHECK_INT(report_site(report, "heap", "site_constant").bytes, blocks * 4096);
-	CHECK_INT(report_site(report, "heap", "site_drawn").bytes,
-		  report_site(report, "heap", "site_drawn").blocks * 524288);
+	CHECK_INT(report_site(report, "heap", "site_sampled").bytes,
+		  report_site(report, "heap", "site_sampled").blocks * 524288);
 	json_decref(truth);
 	json_decref(report);
 	live_destroy(target);
@@ -187,7 +187,7 @@ static void sampled(void)
 /* memtrace is killed: only the kernel can lower the semaphores. */
 static void killed(void)
 {
-	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *target = target_start(REPORTER_BINARY);
 
 	for (int perf = 0; perf < 2; perf++) {
 		struct live_process *memtrace = memtrace_start(
@@ -208,12 +208,12 @@ static void killed(void)
 /* A library that is loaded later, with its own semaphores. */
 static void loaded(void)
 {
-	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *target = target_start(REPORTER_BINARY);
 	struct live_process *memtrace =
 		memtrace_start(live_pid(target), "--otel-memory --unwind auto");
 	json_t *truth, *report;
 
-	oracle_do(target, "load " TELLER_LIBRARY);
+	oracle_do(target, "load " REPORTER_LIBRARY);
 	if (!live_wait_stderr(memtrace, "traced from now on", TIMEOUT_S))
 		live_fail("%s", live_stderr(memtrace));
 	learn(target, memtrace);
@@ -231,7 +231,7 @@ static void loaded(void)
  * blocks. */
 static void stripped(void)
 {
-	struct live_process *target = target_start(TELLER_STRIPPED);
+	struct live_process *target = target_start(REPORTER_STRIPPED);
 	struct live_process *memtrace =
 		memtrace_start_plain(live_pid(target), "--dry-run");
 	json_t *truth, *report;
@@ -257,23 +257,23 @@ static void stripped(void)
  * probes are. */
 static void words(void)
 {
-	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *target = target_start(REPORTER_BINARY);
 	struct live_process *memtrace =
 		memtrace_start_plain(live_pid(target), "--otel-memory --top 1 --older 0");
-	unsigned told = 0, listed = 0, probes = 0, gated = 0;
+	unsigned reported = 0, listed = 0, probes = 0, gated = 0;
 	char *line;
 
-	REQUIRE(live_wait_stderr(memtrace, "8 static probes of teller; Ctrl-C ends",
+	REQUIRE(live_wait_stderr(memtrace, "8 static probes of reporter; Ctrl-C ends",
 				 TIMEOUT_S));
 	oracle_do(target, "make 2");
 	live_signal(memtrace, SIGINT);
 	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
-		told += !!strstr(line,
-				 "  told        by the program's otel_memory probes");
+		reported += !!strstr(line,
+				     "  reported    by the program's otel_memory probes");
 		listed += !!strstr(line, "\t1048576 bytes in 2 allocations from stack");
 		free(line);
 	}
-	CHECK_INT(told, 1);
+	CHECK_INT(reported, 1);
 	CHECK_INT(listed, 1);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
 	live_destroy(memtrace);

@@ -9,7 +9,7 @@
 #define LIGHT 245
 #define DARK  150
 
-/* So many hues can be told from each other. */
+/* Number of hues that a reader can distinguish. */
 #define HUES        12
 #define HUE_DEGREES (360 / HUES)
 

@@ -110,7 +110,7 @@ static const char *end_of(const struct report_row *row)
 		[STACK_END_NO_FRAME] = "ends early: no frame pointer to follow",
 		[STACK_END_UNREADABLE] = "ends early: stack memory could not be read",
 		[STACK_END_CORRUPT] = "ends early: the stack is corrupt",
-		[STACK_END_UNLEARNED] = "ends early: unwind rules came too late",
+		[STACK_END_NO_RULE] = "ends early: unwind rules came too late",
 	};
 
 	if (row->stack == SNAPSHOT_NO_STACK)

@@ -17,12 +17,12 @@ struct pprof_options {
 	size_t max_samples, max_bytes;
 	/* The default sample type is alloc_space, if traffic is measured. */
 	bool shows_allocs;
-	/* Of a traced heap only the four types of Go's heap profiles: Alloy takes no more
+	/* Write only the four sample types of Go's heap profiles. Alloy accepts no more
 	 * (grafana/alloy, internal/component/pyroscope/scrape/internal/fastdelta/
 	 * delta_map.go, fullSampleValue). */
 	bool only_heap;
-	/* Of each call path what has changed since the previous report, instead of what
-	 * it holds and has allocated. */
+	/* Write the change of each call path since the previous report, instead of its
+	 * live and allocated bytes. */
 	bool changes;
 };
 

@@ -125,7 +125,7 @@ const char *text_stack_end(const struct report_row *row)
 		[STACK_END_NO_FRAME] = "truncated: no frame pointer to follow",
 		[STACK_END_UNREADABLE] = "truncated: stack memory could not be read",
 		[STACK_END_CORRUPT] = "truncated: the stack is corrupt",
-		[STACK_END_UNLEARNED] = "truncated: unwind rules came too late",
+		[STACK_END_NO_RULE] = "truncated: unwind rules came too late",
 	};
 
 	if (row->stack == SNAPSHOT_NO_STACK)

@@ -133,7 +133,7 @@ static void append_sampling(struct text_page *page, const struct sampling *sampl
 
 /* Does the program report its blocks itself, through USDT probes
  * (allocator/allocator_otel.h)? Then nothing else is traced. */
-static bool is_told(const struct snapshot *snap)
+static bool reports_own_blocks(const struct snapshot *snap)
 {
 	return snap->allocators.len &&
 	       !strcmp(snap->allocators.data->label, "otel_memory");
@@ -150,11 +150,11 @@ void text_append_tracing(struct text_page *page)
 				 elapsed.s, units_format_duration(report->since_ns).s);
 	else
 		text_append_line(page, "traced", "%s", elapsed.s);
-	if (is_told(snap))
+	if (reports_own_blocks(snap))
 		text_append_line(
-			page, "told",
+			page, "reported",
 			"by the program's otel_memory probes, for the blocks that it "
-			"samples: each counts as the bytes that it stands for");
+			"samples: each counts as the bytes that it represents");
 	append_sampling(page, &snap->sampling);
 	if (snap->max_size_bytes != UINT64_MAX)
 		text_append_line(page, "filtered",

@@ -34,7 +34,7 @@ static void of_all(void)
 }
 
 /* --otel-memory: blocks that the program reports, without probes on functions. */
-static void told(void)
+static void otel_memory(void)
 {
 	struct options options;
 
@@ -49,6 +49,6 @@ int main(void)
 {
 	RUN(events);
 	RUN(of_all);
-	RUN(told);
+	RUN(otel_memory);
 	return check_done();
 }

@@ -37,7 +37,7 @@ static const char *doubt(const struct proc *proc, const struct proc_mapping *m)
 	const struct text_file text = {.names = &names};
 	const char *why;
 
-	names.told = names.listed = file_name_of(m);
+	names.reported = names.listed = file_name_of(m);
 	REQUIRE(vec_push(&maps.mappings, *m));
 	/* Beyond the code that is mapped now. */
 	maps.mappings.data[0].file_offset = UINT64_C(1) << 40;

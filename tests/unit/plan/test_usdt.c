@@ -128,11 +128,11 @@ static void own_probes(void)
 		CHECK(!site->wants_return);
 		CHECK_INT(site->ref_ctr, 0);
 		private += site->is_private;
-		CHECK(site->told[0].kind == USDT_ARG_REGISTER ||
-		      site->told[0].kind == USDT_ARG_MEMORY);
+		CHECK(site->usdt[0].kind == USDT_ARG_REGISTER ||
+		      site->usdt[0].kind == USDT_ARG_MEMORY);
 		if (i < 2)
-			CHECK(site->told[1].kind != USDT_ARG_NONE);
-		CHECK_INT(site->told[2].kind == USDT_ARG_NONE, i != 0);
+			CHECK(site->usdt[1].kind != USDT_ARG_NONE);
+		CHECK_INT(site->usdt[2].kind == USDT_ARG_NONE, i != 0);
 	}
 	vec_foreach (skipped, &object->skipped) {
 		if (skipped->why == PLAN_SKIP_SAME) {

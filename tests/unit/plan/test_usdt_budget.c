@@ -90,7 +90,7 @@ static void check_warnings(const struct plan *plan)
 	FILE *out = open_memstream(&text, &size);
 
 	REQUIRE(out);
-	plan_warn_untold(plan, out);
+	plan_warn_untraced_usdt(plan, out);
 	REQUIRE(!fclose(out));
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
 		lines++;

@@ -19,7 +19,7 @@
 #include "unit/process/child.h"
 
 /* What the kernel has reported about the process's code. */
-struct told {
+struct reported {
 	pid_t pid;
 	unsigned maps, lost;
 	struct file_name last;
@@ -27,13 +27,14 @@ struct told {
 
 static bool tell(void *arg, const struct watch_event *event)
 {
-	struct told *told = arg;
+	struct reported *reported = arg;
 
-	told->lost += event->kind == WATCH_LOST;
-	if (event->kind != WATCH_MAP || event->pid != told->pid)
+	reported->lost += event->kind == WATCH_LOST;
+	if (event->kind != WATCH_MAP || event->pid != reported->pid)
 		return false;
-	told->maps++;
-	told->last = (struct file_name){event->inode, event->dev_major, event->dev_minor};
+	reported->maps++;
+	reported->last =
+		(struct file_name){event->inode, event->dev_major, event->dev_minor};
 	return true;
 }
 
@@ -85,23 +86,24 @@ static void check_names(const char *path)
 	struct error *err = watch_create(&watch);
 	struct file_names names, by_path;
 	struct file_name listed;
-	struct told told;
+	struct reported reported;
 	int tries = 0;
 
 	error_destroy(err);
 	do {
 		struct child child = child_fork(map_file, (char *)(uintptr_t)path);
 
-		told = (struct told){.pid = child.pid};
+		reported = (struct reported){.pid = child.pid};
 		listed = listed_of(child.pid);
 		if (watch)
-			watch_read(watch, tell, &told);
+			watch_read(watch, tell, &reported);
 		child_end(&child);
-	} while (told.lost && ++tries < TRIES);
+	} while (reported.lost && ++tries < TRIES);
 	CHECK(listed.inode);
 
 	/* Whichever name is searched. */
-	const struct file_name none = {0}, *const wanted[] = {&none, &listed, &told.last};
+	const struct file_name none = {0}, *const wanted[] = {&none, &listed,
+							      &reported.last};
 
 	for (size_t i = 0; i < 3; i++) {
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -110,8 +112,8 @@ static void check_names(const char *path)
 		close(fd);
 		check_name(path, &names.listed, &listed);
 		if (watch) {
-			CHECK_INT(told.maps, 1);
-			check_name(path, &names.told, &told.last);
+			CHECK_INT(reported.maps, 1);
+			check_name(path, &names.reported, &reported.last);
 		}
 	}
 	CHECK(file_names_of_path(path, &by_path));
@@ -140,7 +142,7 @@ static void others_stay_closed(void)
 	decoy = decoy_watch(path);
 	other = names.listed;
 	CHECK(file_names_check(place, &other, &checked));
-	CHECK(file_name_is(&checked.told, &names.told));
+	CHECK(file_name_is(&checked.reported, &names.reported));
 	CHECK(file_names_agree(place, &other));
 	other.inode++;
 	CHECK(!file_names_check(place, &other, &checked));
@@ -166,7 +168,7 @@ static void no_files(void)
 	/* A file that cannot be mapped has only one name. */
 	REQUIRE(!stat("/dev/null", &st) && file_names_of_path("/dev/null", &names));
 	CHECK_INT(names.listed.inode, st.st_ino);
-	CHECK_INT(names.told.inode, st.st_ino);
+	CHECK_INT(names.reported.inode, st.st_ino);
 }
 
 /* --- overlays --------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 #include "util/path.h"
 
 /* Events about one process. */
-struct told {
+struct reported {
 	int pid;
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
@@ -31,29 +31,31 @@ struct told {
 
 static bool tell(void *arg, const struct watch_event *event)
 {
-	struct told *told = arg;
+	struct reported *reported = arg;
 
-	told->lost += event->kind == WATCH_LOST;
-	if (event->pid != told->pid)
+	reported->lost += event->kind == WATCH_LOST;
+	if (event->pid != reported->pid)
 		return false;
 	/* Events are in order only for each processor, and the process may have moved to
 	 * another. */
-	if (!told->first_ns || event->time_ns < told->first_ns)
-		told->first_ns = event->time_ns;
-	if (event->time_ns > told->last_ns)
-		told->last_ns = event->time_ns;
+	if (!reported->first_ns || event->time_ns < reported->first_ns)
+		reported->first_ns = event->time_ns;
+	if (event->time_ns > reported->last_ns)
+		reported->last_ns = event->time_ns;
 	if (event->kind == WATCH_FORK) {
-		told->forks++;
-		told->parent = event->parent;
+		reported->forks++;
+		reported->parent = event->parent;
 	}
-	told->execs += event->kind == WATCH_EXEC;
-	told->exits += event->kind == WATCH_EXIT;
-	if (event->kind != WATCH_MAP || event->inode != told->inode ||
-	    event->dev_major != told->dev_major || event->dev_minor != told->dev_minor)
+	reported->execs += event->kind == WATCH_EXEC;
+	reported->exits += event->kind == WATCH_EXIT;
+	if (event->kind != WATCH_MAP || event->inode != reported->inode ||
+	    event->dev_major != reported->dev_major ||
+	    event->dev_minor != reported->dev_minor)
 		return true;
-	told->maps++;
-	told->map = *event;
-	snprintf(told->name, sizeof(told->name), "%s", path_base_name(event->path));
+	reported->maps++;
+	reported->map = *event;
+	snprintf(reported->name, sizeof(reported->name), "%s",
+		 path_base_name(event->path));
 	return true;
 }
 
@@ -75,14 +77,14 @@ static bool is_readable(const struct watch *watch)
 	return poll(&fd, 1, 5000) > 0;
 }
 
-static void of_file(struct told *told, const char *path)
+static void of_file(struct reported *reported, const char *path)
 {
 	struct stat st;
 
 	REQUIRE(stat(path, &st) == 0);
-	told->inode = st.st_ino;
-	told->dev_major = major(st.st_dev);
-	told->dev_minor = minor(st.st_dev);
+	reported->inode = st.st_ino;
+	reported->dev_major = major(st.st_dev);
+	reported->dev_minor = minor(st.st_dev);
 }
 
 /* On a busy machine, events of other processes may overflow the rings. */
@@ -102,28 +104,28 @@ static bool try_fork_and_exec(void)
 {
 	struct watch *watch = open_watch();
 	struct child child = child_cat("/bin/cat");
-	struct told told = {.pid = child.pid};
+	struct reported reported = {.pid = child.pid};
 
-	of_file(&told, "/bin/cat");
+	of_file(&reported, "/bin/cat");
 	CHECK(is_readable(watch));
-	watch_read(watch, tell, &told);
-	if (!told.lost) {
-		CHECK_INT(told.forks, 1);
-		CHECK_INT(told.parent, getpid());
-		CHECK_INT(told.execs, 1);
-		CHECK(told.maps >= 1);
-		CHECK_INT(told.exits, 0);
-		told.forks = told.execs = 0;
+	watch_read(watch, tell, &reported);
+	if (!reported.lost) {
+		CHECK_INT(reported.forks, 1);
+		CHECK_INT(reported.parent, getpid());
+		CHECK_INT(reported.execs, 1);
+		CHECK(reported.maps >= 1);
+		CHECK_INT(reported.exits, 0);
+		reported.forks = reported.execs = 0;
 	}
 	child_end(&child);
-	watch_read(watch, tell, &told);
-	if (!told.lost) {
+	watch_read(watch, tell, &reported);
+	if (!reported.lost) {
 		/* Events are delivered only once. */
-		CHECK_INT(told.forks + told.execs, 0);
-		CHECK_INT(told.exits, 1);
+		CHECK_INT(reported.forks + reported.execs, 0);
+		CHECK_INT(reported.exits, 1);
 	}
 	watch_destroy(watch);
-	return !told.lost;
+	return !reported.lost;
 }
 
 static void fork_and_exec(void)
@@ -158,24 +160,25 @@ static bool try_map_of_code(void)
 	char path[] = "/proc/self/exe";
 	uint64_t before_ns = clock_now_ns();
 	struct child child = child_fork(map_ourselves, path);
-	struct told told = {.pid = child.pid};
+	struct reported reported = {.pid = child.pid};
 
-	of_file(&told, path);
-	watch_read(watch, tell, &told);
-	if (!told.lost) {
-		CHECK_INT(told.forks, 1);
-		CHECK_INT(told.execs, 0);
-		CHECK_INT(told.maps, 1);
-		CHECK_INT(told.exits, 0);
-		CHECK(told.first_ns > before_ns && told.first_ns < told.last_ns);
-		CHECK(told.last_ns < clock_now_ns());
-		CHECK_INT(told.map.end - told.map.start, 4096);
-		CHECK_INT(told.map.file_offset, 0);
-		CHECK_STR(told.name, "test_unit_process_watch");
+	of_file(&reported, path);
+	watch_read(watch, tell, &reported);
+	if (!reported.lost) {
+		CHECK_INT(reported.forks, 1);
+		CHECK_INT(reported.execs, 0);
+		CHECK_INT(reported.maps, 1);
+		CHECK_INT(reported.exits, 0);
+		CHECK(reported.first_ns > before_ns &&
+		      reported.first_ns < reported.last_ns);
+		CHECK(reported.last_ns < clock_now_ns());
+		CHECK_INT(reported.map.end - reported.map.start, 4096);
+		CHECK_INT(reported.map.file_offset, 0);
+		CHECK_STR(reported.name, "test_unit_process_watch");
 	}
 	child_end(&child);
 	watch_destroy(watch);
-	return !told.lost;
+	return !reported.lost;
 }
 
 static void map_of_code(void)
@@ -190,7 +193,7 @@ static void map_of_code(void)
 static bool try_many_programs(void)
 {
 	struct watch *watch = open_watch();
-	struct told told = {.pid = -1};
+	struct reported reported = {.pid = -1};
 	cpu_set_t was, one;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	int cpu = sched_getcpu();
@@ -209,9 +212,9 @@ static bool try_many_programs(void)
 		REQUIRE(pid > 0 && waitpid(pid, NULL, 0) == pid);
 	}
 	REQUIRE(!sched_setaffinity(0, sizeof(was), &was));
-	watch_read(watch, tell, &told);
+	watch_read(watch, tell, &reported);
 	watch_destroy(watch);
-	return !told.lost;
+	return !reported.lost;
 }
 
 static void many_programs(void)
@@ -223,7 +226,7 @@ static void many_programs(void)
 static void too_many(void)
 {
 	struct watch *watch = open_watch();
-	struct told told = {.pid = -1};
+	struct reported reported = {.pid = -1};
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	REQUIRE(fd >= 0);
@@ -234,24 +237,24 @@ static void too_many(void)
 		munmap(at, 4096);
 	}
 	close(fd);
-	watch_read(watch, tell, &told);
-	CHECK(told.lost > 0);
+	watch_read(watch, tell, &reported);
+	CHECK(reported.lost > 0);
 
 	/* The record of the loss comes with the next event that fits. */
-	told.lost = 0;
+	reported.lost = 0;
 
 	struct child child = child_cat("/bin/cat");
 
-	told.pid = child.pid;
-	watch_read(watch, tell, &told);
-	CHECK_INT(told.execs, 1);
+	reported.pid = child.pid;
+	watch_read(watch, tell, &reported);
+	CHECK_INT(reported.execs, 1);
 	child_end(&child);
-	for (int i = 0; i < 50 && !told.lost; i++) {
+	for (int i = 0; i < 50 && !reported.lost; i++) {
 		child = child_cat("/bin/cat");
-		watch_read(watch, tell, &told);
+		watch_read(watch, tell, &reported);
 		child_end(&child);
 	}
-	CHECK(told.lost > 0);
+	CHECK(reported.lost > 0);
 	watch_destroy(watch);
 }
 
@@ -367,7 +370,7 @@ static void start_programs(uint64_t until_ns)
 
 /* How often the descriptor is readable in a second while another process starts programs
  * all the time. */
-static unsigned count_wakeups(struct watch *watch, struct told *told)
+static unsigned count_wakeups(struct watch *watch, struct reported *reported)
 {
 	uint64_t until_ns = clock_now_ns() + UINT64_C(1000000000);
 	unsigned wakeups = 0;
@@ -384,7 +387,7 @@ static unsigned count_wakeups(struct watch *watch, struct told *told)
 		if (poll(&fd, 1, (int)((until_ns - now_ns) / 1000000) + 1) <= 0)
 			continue;
 		wakeups++;
-		watch_read(watch, tell, told);
+		watch_read(watch, tell, reported);
 	}
 	REQUIRE(waitpid(pid, NULL, 0) == pid);
 	return wakeups;
@@ -399,17 +402,17 @@ static unsigned count_wakeups(struct watch *watch, struct told *told)
 static void unrelated_processes_wake_little(void)
 {
 	struct watch *watch = open_watch();
-	struct told told = {.pid = -1};
-	unsigned wakeups = count_wakeups(watch, &told);
+	struct reported reported = {.pid = -1};
+	unsigned wakeups = count_wakeups(watch, &reported);
 	struct child child;
 
 	printf("  %u wakeups\n", wakeups);
 	CHECK(wakeups < WAKEUPS_MAX);
 	child = child_cat("/bin/cat");
-	told.pid = child.pid;
-	for (int i = 0; i < 10 && !told.execs && is_readable(watch); i++)
-		watch_read(watch, tell, &told);
-	CHECK_INT(told.execs, 1);
+	reported.pid = child.pid;
+	for (int i = 0; i < 10 && !reported.execs && is_readable(watch); i++)
+		watch_read(watch, tell, &reported);
+	CHECK_INT(reported.execs, 1);
 	child_end(&child);
 	watch_destroy(watch);
 }

@@ -202,7 +202,7 @@ static void follows_dlopen(void)
 
 /* After an exec the old addresses have no meaning. libbcc's own refresh, which frees a
  * part of its data, must not answer for them. */
-static void forgets_at_exec(void)
+static void drops_code_at_exec(void)
 {
 	int ready[2];
 	char byte;
@@ -399,7 +399,7 @@ int main(void)
 	RUN(code_of_an_unreadable_file);
 	RUN(refuses_nobody);
 	RUN(answers_after_exit);
-	RUN(forgets_at_exec);
+	RUN(drops_code_at_exec);
 	RUN(deleted_file);
 	RUN(replaced_file);
 	RUN(newline_in_its_path);

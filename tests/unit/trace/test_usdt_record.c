@@ -22,42 +22,42 @@ static void registers(void)
 			"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 			"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 		struct plan_site site = {0};
-		struct abi_usdt told;
+		struct abi_usdt record;
 
 		snprintf(text, sizeof(text), "8@%%%s -4@-7(%%%s)", names[i], names[i]);
-		usdt_args_parse(text, site.told, USDT_ARGS);
-		usdt_record(&site, &told);
-		CHECK_INT(told.arg[0].kind, ABI_USDT_VALUE);
-		CHECK_INT(told.arg[0].base, offsets[i]);
-		CHECK_INT(told.arg[0].index, ABI_USDT_NO_REGISTER);
-		CHECK_INT(told.arg[0].value, 0);
-		CHECK_INT(told.arg[0].size_bytes, 8);
-		CHECK_INT(told.arg[0].is_signed, 0);
-		CHECK_INT(told.arg[1].kind, ABI_USDT_MEMORY);
-		CHECK_INT(told.arg[1].base, offsets[i]);
-		CHECK_INT(told.arg[1].value, -7);
-		CHECK_INT(told.arg[1].size_bytes, 4);
-		CHECK_INT(told.arg[1].is_signed, 1);
-		CHECK_INT(told.arg[2].kind, ABI_USDT_NOTHING);
+		usdt_args_parse(text, site.usdt, USDT_ARGS);
+		usdt_record(&site, &record);
+		CHECK_INT(record.arg[0].kind, ABI_USDT_VALUE);
+		CHECK_INT(record.arg[0].base, offsets[i]);
+		CHECK_INT(record.arg[0].index, ABI_USDT_NO_REGISTER);
+		CHECK_INT(record.arg[0].value, 0);
+		CHECK_INT(record.arg[0].size_bytes, 8);
+		CHECK_INT(record.arg[0].is_signed, 0);
+		CHECK_INT(record.arg[1].kind, ABI_USDT_MEMORY);
+		CHECK_INT(record.arg[1].base, offsets[i]);
+		CHECK_INT(record.arg[1].value, -7);
+		CHECK_INT(record.arg[1].size_bytes, 4);
+		CHECK_INT(record.arg[1].is_signed, 1);
+		CHECK_INT(record.arg[2].kind, ABI_USDT_NOTHING);
 	}
 }
 
 static void others(void)
 {
 	struct plan_site site = {0};
-	struct abi_usdt told;
+	struct abi_usdt record;
 
-	usdt_args_parse("-4@$-1 8@16(%rax,%r9,4) 8@(,%rcx,8)", site.told, USDT_ARGS);
-	usdt_record(&site, &told);
-	CHECK_INT(told.arg[0].kind, ABI_USDT_VALUE);
-	CHECK_INT(told.arg[0].base, ABI_USDT_NO_REGISTER);
-	CHECK_INT(told.arg[0].value, -1);
-	CHECK_INT(told.arg[1].index, AT(r9));
-	CHECK_INT(told.arg[1].index_shift, 2);
-	CHECK_INT(told.arg[1].value, 16);
-	CHECK_INT(told.arg[2].base, ABI_USDT_NO_REGISTER);
-	CHECK_INT(told.arg[2].index, AT(rcx));
-	CHECK_INT(told.arg[2].index_shift, 3);
+	usdt_args_parse("-4@$-1 8@16(%rax,%r9,4) 8@(,%rcx,8)", site.usdt, USDT_ARGS);
+	usdt_record(&site, &record);
+	CHECK_INT(record.arg[0].kind, ABI_USDT_VALUE);
+	CHECK_INT(record.arg[0].base, ABI_USDT_NO_REGISTER);
+	CHECK_INT(record.arg[0].value, -1);
+	CHECK_INT(record.arg[1].index, AT(r9));
+	CHECK_INT(record.arg[1].index_shift, 2);
+	CHECK_INT(record.arg[1].value, 16);
+	CHECK_INT(record.arg[2].base, ABI_USDT_NO_REGISTER);
+	CHECK_INT(record.arg[2].index, AT(rcx));
+	CHECK_INT(record.arg[2].index_shift, 3);
 }
 
 int main(void)

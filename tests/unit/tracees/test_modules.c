@@ -156,7 +156,7 @@ static void lists_each_file_once(void)
  * may know build-ids that could not be read. */
 static void adds_what_was_told(void)
 {
-	const struct proc_mapping told[] = {
+	const struct proc_mapping reported[] = {
 		{.start = 0x5000,
 		 .end = 0x6000,
 		 .inode = 7,
@@ -193,7 +193,7 @@ static void adds_what_was_told(void)
 	 * nothing. */
 	REQUIRE(vec_push(&modules.maps.mappings, data));
 	for (int i = 0; i < 4; i++) {
-		REQUIRE(!modules_add(&modules, &told[i], ids[i], &added));
+		REQUIRE(!modules_add(&modules, &reported[i], ids[i], &added));
 		CHECK_INT(added, want[i]);
 	}
 	id = id_of(&modules, "/a", &count);

@@ -39,7 +39,7 @@ static struct watched_mapping mapped_now(void)
 	struct watched_mapping m = {.start = 0x1000, .end = 0x2000, .path = path};
 
 	REQUIRE(file_names_of_path(path, &names));
-	m.name = names.told;
+	m.name = names.reported;
 	m.time_ns = clock_now_ns();
 	return m;
 }
@@ -111,7 +111,7 @@ static void others_stay_closed(void)
 {
 	struct watched_files files = {.root_fd = -1};
 	struct watched_mapping m = {.start = 0x1000, .end = 0x2000};
-	char file[] = "/dev/shm/memtrace-told-XXXXXX", link[64];
+	char file[] = "/dev/shm/memtrace-reported-XXXXXX", link[64];
 	_cleanup_(closep) int fd = mkstemp(file);
 	struct decoy decoy;
 	struct file_names names;
@@ -120,7 +120,7 @@ static void others_stay_closed(void)
 	REQUIRE(fd >= 0 && !symlink(file, link) && file_names_of_path(file, &names));
 	usleep(20000);
 	m.time_ns = clock_now_ns();
-	m.name = names.told;
+	m.name = names.reported;
 	decoy = decoy_watch(file);
 	m.path = link;
 	CHECK(!get(&files, &m));

@@ -58,15 +58,15 @@ static void by_both_names(void)
 	struct image_store *store = NULL;
 
 	REQUIRE(!image_store_create(NULL, NULL, &store));
-	names_now = (struct file_names){.told = layer, .listed = overlay};
+	names_now = (struct file_names){.reported = layer, .listed = overlay};
 
-	struct image *told = get(store, &layer), *listed = get(store, &overlay);
+	struct image *reported = get(store, &layer), *listed = get(store, &overlay);
 
-	REQUIRE(told);
-	CHECK(listed == told);
-	CHECK(image_is_same(told, listed));
+	REQUIRE(reported);
+	CHECK(listed == reported);
+	CHECK(image_is_same(reported, listed));
 	CHECK_INT(image_store_count(store), 1);
-	image_release(told);
+	image_release(reported);
 	image_release(listed);
 	image_store_destroy(store);
 }
@@ -80,7 +80,7 @@ static void of_two_overlays(void)
 
 	others.inode++;
 	REQUIRE(!image_store_create(NULL, NULL, &store));
-	names_now = (struct file_names){.told = layer, .listed = overlay};
+	names_now = (struct file_names){.reported = layer, .listed = overlay};
 
 	struct image *one = get(store, &overlay);
 
@@ -88,7 +88,7 @@ static void of_two_overlays(void)
 
 	struct image *two = get(store, &other_overlay);
 
-	names_now = (struct file_names){.told = others, .listed = {16, 0, 0x2a}};
+	names_now = (struct file_names){.reported = others, .listed = {16, 0, 0x2a}};
 
 	struct image *three = get(store, &others);
 
@@ -110,7 +110,7 @@ static void not_the_file(void)
 	struct image_store *store = NULL;
 
 	REQUIRE(!image_store_create(NULL, NULL, &store));
-	names_now = (struct file_names){.told = overlay, .listed = other_overlay};
+	names_now = (struct file_names){.reported = overlay, .listed = other_overlay};
 	asked = 0;
 	CHECK(!get(store, &layer));
 	CHECK(asked > 0);
@@ -120,10 +120,10 @@ static void not_the_file(void)
 
 /* How many times code counts as replaced if an event reports it at 10, /proc lists it at
  * 20, and both again. */
-static unsigned replaced_times(const struct file_name *told,
+static unsigned replaced_times(const struct file_name *reported,
 			       const struct file_name *listed, const char *path)
 {
-	const struct file_name *const order[] = {told, listed, told, listed};
+	const struct file_name *const order[] = {reported, listed, reported, listed};
 	struct image_store *store = NULL;
 	struct images *images = NULL;
 	unsigned replaced = 0;
@@ -132,7 +132,7 @@ static unsigned replaced_times(const struct file_name *told,
 	snprintf(name, sizeof(name), "%s", path);
 	REQUIRE(!image_store_create(NULL, NULL, &store) &&
 		!images_create(store, &images));
-	names_now = (struct file_names){.told = *told, .listed = *listed};
+	names_now = (struct file_names){.reported = *reported, .listed = *listed};
 	for (unsigned i = 0; i < 4; i++) {
 		struct proc_mapping m = mapping_by(order[i], name);
 		struct images_change change;
@@ -166,10 +166,11 @@ static void another_file(void)
 
 	REQUIRE(!image_store_create(NULL, NULL, &store) &&
 		!images_create(store, &images));
-	names_now = (struct file_names){.told = layer, .listed = overlay};
+	names_now = (struct file_names){.reported = layer, .listed = overlay};
 	CHECK(!images_add(images, getpid(), &m, images_since(10), 1, &change));
 	CHECK(change.is_new && !change.is_replaced);
-	names_now = (struct file_names){.told = {17, 0, 0x21}, .listed = {10, 0, 0x23}};
+	names_now =
+		(struct file_names){.reported = {17, 0, 0x21}, .listed = {10, 0, 0x23}};
 	m = mapping_by(&names_now.listed, own);
 	CHECK(!images_add(images, getpid(), &m, images_since(20), 1, &change));
 	CHECK(change.is_new && change.is_replaced);
@@ -191,7 +192,7 @@ static struct file_name numbered(uint64_t number)
 {
 	struct file_name name = {number, 0, 0x21};
 
-	names_now = (struct file_names){.told = name, .listed = name};
+	names_now = (struct file_names){.reported = name, .listed = name};
 	return name;
 }
 

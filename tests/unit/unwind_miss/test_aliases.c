@@ -24,7 +24,7 @@ static void finds(void)
 }
 
 /* A long run: one block in 5000 stays live, the others are freed. */
-static void forgets(void)
+static void removes_oldest(void)
 {
 	struct aliases a = {0};
 	size_t most = 0;
@@ -113,7 +113,7 @@ static void comes_round(void)
 int main(void)
 {
 	RUN(finds);
-	RUN(forgets);
+	RUN(removes_oldest);
 	RUN(many_between_reports);
 	RUN(many_in_use);
 	RUN(comes_round);

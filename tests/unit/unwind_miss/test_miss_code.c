@@ -20,7 +20,7 @@ struct replaced {
 };
 
 /* Something has changed, and the kernel has sent events for it. */
-static const struct code_change told = {.is_any = true};
+static const struct code_change reported = {.is_any = true};
 
 static uint64_t tag_now, moves_now;
 
@@ -201,20 +201,20 @@ static void children_that_are_gone(void)
 	const void *ours = (const void *)(uintptr_t)children_that_are_gone;
 
 	open_code(&code, SCOPE_FORKS, &replaced);
-	CHECK(knows(miss_code_of(&code, parent, 0, true, &told), ours, NOW));
+	CHECK(knows(miss_code_of(&code, parent, 0, true, &reported), ours, NOW));
 	pid = run(&job, 'f');
-	CHECK(knows(miss_code_of(&code, pid, 1, false, &told), ours, NOW));
-	CHECK(!miss_code_of(&code, pid, 1, false, &told)->is_doubtful);
+	CHECK(knows(miss_code_of(&code, pid, 1, false, &reported), ours, NOW));
+	CHECK(!miss_code_of(&code, pid, 1, false, &reported)->is_doubtful);
 	/* After something has moved in the parent, its mappings are doubtful until
 	 * memtrace reads them. */
 	moves_now = 1;
 	pid = run(&job, 'f');
-	CHECK(miss_code_of(&code, pid, 1, false, &told)->is_doubtful);
+	CHECK(miss_code_of(&code, pid, 1, false, &reported)->is_doubtful);
 	CHECK_INT(code.parents.len, 1);
 	CHECK_INT(code.parents.data[0], parent);
-	(void)miss_code_look(&code, miss_code_of(&code, parent, 0, true, &told));
+	(void)miss_code_look(&code, miss_code_of(&code, parent, 0, true, &reported));
 	pid = run(&job, 'f');
-	CHECK(!miss_code_of(&code, pid, 1, false, &told)->is_doubtful);
+	CHECK(!miss_code_of(&code, pid, 1, false, &reported)->is_doubtful);
 	moves_now = 0;
 
 	/* The child executed a program: it has the code of that program, of the dynamic
@@ -225,7 +225,7 @@ static void children_that_are_gone(void)
 		;
 	pid = run(&job, 'e');
 
-	struct process_code *p = miss_code_of(&code, pid, 2, false, &told);
+	struct process_code *p = miss_code_of(&code, pid, 2, false, &reported);
 
 	REQUIRE(p);
 	CHECK(p->ended_ns > before_ns);
@@ -239,7 +239,7 @@ static void children_that_are_gone(void)
 	CHECK(!knows(p, ours, p->ended_ns - 1));
 
 	miss_code_remove(&code, pid);
-	CHECK(!miss_code_of(&code, pid, 2, false, &told));
+	CHECK(!miss_code_of(&code, pid, 2, false, &reported));
 	CHECK_INT(replaced.times, 0);
 	miss_code_deinit(&code);
 	stop(&job, &child);
@@ -254,9 +254,9 @@ static void children_of_no_interest(void)
 	int parent = job.answer[0];
 
 	open_code(&code, SCOPE_PROCESSES, &replaced);
-	REQUIRE(miss_code_of(&code, parent, 0, true, &told));
-	CHECK(!miss_code_of(&code, run(&job, 'f'), 1, false, &told));
-	CHECK(!miss_code_of(&code, run(&job, 'e'), 1, true, &told));
+	REQUIRE(miss_code_of(&code, parent, 0, true, &reported));
+	CHECK(!miss_code_of(&code, run(&job, 'f'), 1, false, &reported));
+	CHECK(!miss_code_of(&code, run(&job, 'e'), 1, true, &reported));
 	miss_code_deinit(&code);
 	stop(&job, &child);
 }
@@ -272,7 +272,7 @@ static void code_in_the_place_of_code(void)
 
 	open_code(&code, SCOPE_PROCESSES, &replaced);
 	tag_now = 7;
-	struct process_code *p = miss_code_of(&code, pid, 3, true, &told);
+	struct process_code *p = miss_code_of(&code, pid, 3, true, &reported);
 
 	REQUIRE(p);
 	run(&job, 'm');
@@ -297,7 +297,7 @@ static void code_in_the_place_of_code(void)
 
 	p->must_read = true;
 	p->next_look_ns = 0;
-	CHECK(miss_code_of(&code, pid, 3, true, &told) == p);
+	CHECK(miss_code_of(&code, pid, 3, true, &reported) == p);
 	CHECK(!p->must_read);
 	CHECK_INT(images_count(p->images), before);
 	miss_code_deinit(&code);
@@ -318,22 +318,22 @@ static void code_that_was_moved(void)
 		struct job job;
 		struct child child = start(&job);
 		int pid = job.answer[0];
-		struct code_change change = {.is_any = true, .is_untold = true};
+		struct code_change change = {.is_any = true, .is_unreported = true};
 		struct walk_code found;
 
 		open_code(&code, SCOPE_PROCESSES, &replaced);
-		struct process_code *p = miss_code_of(&code, pid, 3, true, &told);
+		struct process_code *p = miss_code_of(&code, pid, 3, true, &reported);
 
 		REQUIRE(p);
 		run(&job, 't');
-		CHECK(miss_code_of(&code, pid, 3, true, &told) == p);
+		CHECK(miss_code_of(&code, pid, 3, true, &reported) == p);
 
 		uint64_t at = *(uint64_t *)(void *)(job.answer + 2);
 		uint64_t before_ns = clock_now_ns();
 
 		REQUIRE(images_find(p->images, at, NOW, &found) && found.cfi);
 		run(&job, 's');
-		CHECK(miss_code_of(&code, pid, 3, true, &told) == p);
+		CHECK(miss_code_of(&code, pid, 3, true, &reported) == p);
 		CHECK(images_find(p->images, at, NOW, &found) && found.cfi);
 		CHECK_INT(replaced.times, 0);
 
@@ -381,9 +381,9 @@ static void programs_of_unknown_parents(void)
 	open_code(&code, SCOPE_ALL, &replaced);
 	int forked = run(&job, 'f'), executed = run(&job, 'e'), other = run(&job, 'e');
 
-	CHECK(!miss_code_of(&code, forked, 1, false, &told));
+	CHECK(!miss_code_of(&code, forked, 1, false, &reported));
 
-	struct process_code *p = miss_code_of(&code, executed, 2, false, &told);
+	struct process_code *p = miss_code_of(&code, executed, 2, false, &reported);
 
 	REQUIRE(p);
 	CHECK(!knows(p, ours, NOW));
@@ -399,7 +399,7 @@ static void programs_of_unknown_parents(void)
 	miss_code_prune(&code, NOW);
 	/* At most: the programs of all other processes are noted, too. */
 	CHECK(code.noted_count <= noted - 4);
-	CHECK(!miss_code_of(&code, other, 3, false, &told));
+	CHECK(!miss_code_of(&code, other, 3, false, &reported));
 	miss_code_deinit(&code);
 	CHECK_INT(code.count, 0);
 	CHECK_INT(code.noted_count, 0);
@@ -432,7 +432,7 @@ static void children_of_unknown_parents(void)
 	fclose(said);
 	REQUIRE(waitpid(parent, NULL, 0) == parent);
 
-	struct process_code *p = miss_code_of(&code, child, 1, false, &told);
+	struct process_code *p = miss_code_of(&code, child, 1, false, &reported);
 
 	REQUIRE(p);
 	CHECK(images_count(p->images) >= 4);
@@ -452,7 +452,7 @@ static void code_without_end(void)
 	struct walk_code found;
 
 	open_code(&code, SCOPE_PROCESSES, &replaced);
-	struct process_code *p = miss_code_of(&code, pid, 0, true, &told);
+	struct process_code *p = miss_code_of(&code, pid, 0, true, &reported);
 
 	REQUIRE(knows(p, ours, NOW));
 	for (int i = 0; i < JIT_ROUNDS; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "teller.h"
+#include "reporter.h"
 
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
@@ -13,13 +13,13 @@ unsigned short otel_memory_free_semaphore SEMAPHORE;
 #undef STAP_SDT_ARG_CONSTRAINT
 #define STAP_SDT_ARG_CONSTRAINT r
 
-uint64_t tell_registers(void *block, size_t size)
+uint64_t report_registers(void *block, size_t size)
 {
 	STAP_PROBE3(otel_memory, alloc, block, size, size);
 	return size;
 }
 
-uint64_t tell_narrow(void *block, size_t size)
+uint64_t report_narrow(void *block, size_t size)
 {
 	unsigned char narrow = (unsigned char)size;
 	signed char weight = 0; /* 0: the block counts with its size */
@@ -28,7 +28,7 @@ uint64_t tell_narrow(void *block, size_t size)
 	return narrow;
 }
 
-void tell_free(void *block)
+void report_free(void *block)
 {
 	STAP_PROBE1(otel_memory, free, block);
 }
@@ -36,7 +36,7 @@ void tell_free(void *block)
 #undef STAP_SDT_ARG_CONSTRAINT
 #define STAP_SDT_ARG_CONSTRAINT m
 
-uint64_t tell_memory(void *block, size_t size)
+uint64_t report_memory(void *block, size_t size)
 {
 	void *volatile at = block;
 	volatile size_t both[2] = {size, size};
@@ -45,7 +45,7 @@ uint64_t tell_memory(void *block, size_t size)
 	return size;
 }
 
-void tell_free_memory(void *block)
+void report_free_memory(void *block)
 {
 	void *volatile at = block;
 
@@ -55,22 +55,22 @@ void tell_free_memory(void *block)
 #undef STAP_SDT_ARG_CONSTRAINT
 #define STAP_SDT_ARG_CONSTRAINT nor
 
-uint64_t tell_constant(void *block, size_t size)
+uint64_t report_constant(void *block, size_t size)
 {
 	/* A probe without the weight. */
 	STAP_PROBE2(otel_memory, alloc, block, 4096);
 	return size;
 }
 
-uint64_t tell_drawn(void *block, size_t size)
+uint64_t report_sampled(void *block, size_t size)
 {
-	STAP_PROBE3(otel_memory, alloc, block, size, TELL_DRAWN_BYTES);
-	return TELL_DRAWN_BYTES;
+	STAP_PROBE3(otel_memory, alloc, block, size, REPORT_SAMPLED_BYTES);
+	return REPORT_SAMPLED_BYTES;
 }
 
 /* An addressing mode that no macro emits: a hand-written note with a base and an index
  * register. The operands are elements 2 and 3 of the table. */
-uint64_t tell_indexed(void *block, size_t size)
+uint64_t report_indexed(void *block, size_t size)
 {
 	volatile uint64_t table[4] = {0, 0, (uint64_t)(uintptr_t)block, size};
 

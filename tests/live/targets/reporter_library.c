@@ -11,8 +11,8 @@
 extern unsigned short otel_memory_alloc_semaphore SEMAPHORE;
 unsigned short otel_memory_alloc_semaphore SEMAPHORE;
 
-uint64_t tell_in_library(void *block, size_t size);
-uint64_t tell_in_library(void *block, size_t size)
+uint64_t report_in_library(void *block, size_t size);
+uint64_t report_in_library(void *block, size_t size)
 {
 	if (!*(volatile unsigned short *)&otel_memory_alloc_semaphore)
 		return 0;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "teller.h"
+#include "reporter.h"
 
 #define SITE     __attribute__((noinline, used))
 #define KEPT_MAX 20000
@@ -38,7 +38,7 @@ static struct {
 	uint64_t allocations, allocated_bytes, frees, freed_bytes, failures;
 } totals;
 
-static uint64_t (*tell_in_library)(void *block, size_t size);
+static uint64_t (*report_in_library)(void *block, size_t size);
 
 static void *get(size_t size)
 {
@@ -57,7 +57,7 @@ static void *get(size_t size)
 		struct block block = {get(size), 0};                                     \
                                                                                          \
 		if (*(volatile unsigned short *)&otel_memory_alloc_semaphore)            \
-			block.weight = tell_##way(block.address, size);                  \
+			block.weight = report_##way(block.address, size);                \
 		return block;                                                            \
 	}
 
@@ -66,15 +66,15 @@ DEFINE_SITE(memory)
 DEFINE_SITE(indexed)
 DEFINE_SITE(narrow)
 DEFINE_SITE(constant)
-DEFINE_SITE(drawn)
+DEFINE_SITE(sampled)
 
 struct block site_library(size_t size);
 SITE struct block site_library(size_t size)
 {
 	struct block block = {get(size), 0};
 
-	if (tell_in_library)
-		block.weight = tell_in_library(block.address, size);
+	if (report_in_library)
+		block.weight = report_in_library(block.address, size);
 	return block;
 }
 
@@ -83,7 +83,7 @@ SITE struct block site_thread(size_t size)
 {
 	struct block block = {get(size), 0};
 
-	block.weight = tell_registers(block.address, size);
+	block.weight = report_registers(block.address, size);
 	return block;
 }
 
@@ -93,7 +93,7 @@ static struct site sites[] = {
 	{.name = "site_indexed", .make = site_indexed},
 	{.name = "site_narrow", .make = site_narrow},
 	{.name = "site_constant", .make = site_constant},
-	{.name = "site_drawn", .make = site_drawn},
+	{.name = "site_sampled", .make = site_sampled},
 	{.name = "site_library", .make = site_library},
 	{.name = "site_thread", .make = site_thread},
 };
@@ -105,7 +105,7 @@ static size_t size_for(const struct site *site, size_t n)
 		return 4096;
 	if (site->make == site_narrow)
 		return 1 + n % 255;
-	if (site->make == site_drawn)
+	if (site->make == site_sampled)
 		return 100;
 	return 1 + n * 7919 % 5000;
 }
@@ -134,9 +134,9 @@ static void make(struct site *site)
 static void drop(struct block *block, int in_memory)
 {
 	if (block->weight && in_memory)
-		tell_free_memory(block->address);
+		report_free_memory(block->address);
 	else if (block->weight)
-		tell_free(block->address);
+		report_free(block->address);
 	if (block->weight) {
 		__atomic_fetch_add(&totals.frees, 1, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&totals.freed_bytes, block->weight, __ATOMIC_RELAXED);
@@ -185,8 +185,8 @@ static void load(const char *path)
 
 	if (!library)
 		abort();
-	*(void **)&tell_in_library = dlsym(library, "tell_in_library");
-	if (!tell_in_library)
+	*(void **)&report_in_library = dlsym(library, "report_in_library");
+	if (!report_in_library)
 		abort();
 #endif
 }
@@ -229,7 +229,7 @@ static void run(const char *what, size_t n, const char *path)
 		run_threads(n);
 	} else if (!strcmp(what, "fail")) {
 		for (; n; n--, totals.failures++)
-			tell_registers(NULL, 100);
+			report_registers(NULL, 100);
 	} else if (!strcmp(what, "load")) {
 		load(path);
 	} else if (strcmp(what, "ask") != 0) {
