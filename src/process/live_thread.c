@@ -11,7 +11,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "process/timed_read.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
 #include "util/units.h"
@@ -106,23 +105,12 @@ bool live_thread_has_lost_first(int pid)
 	return live_thread_begin(pid).tid != pid;
 }
 
-static bool is_map_files(const char *name)
-{
-	return !strncmp(name, "map_files", strlen("map_files"));
-}
-
-/* Does looking up or reading the file wait for the lock of the address space? */
-static bool needs_lock(const char *name)
-{
-	return is_map_files(name) || !strcmp(name, "mem") || !strcmp(name, "pagemap");
-}
-
 static void path_of(const struct live_thread *live, const char *name,
 		    char ret[PATH_BYTES])
 {
 	/* /proc/PID/task/TID has everything but map_files, which only /proc/TID has.
 	 * TID cannot be another process's number while the thread exists. */
-	if (is_map_files(name))
+	if (!strncmp(name, "map_files", strlen("map_files")))
 		snprintf(ret, PATH_BYTES, "/proc/%d/%s", live->tid, name);
 	else
 		snprintf(ret, PATH_BYTES, "/proc/%d/task/%d/%s", live->pid, live->tid,
@@ -134,10 +122,6 @@ int live_thread_open(int pid, const char *name, int flags)
 	struct live_thread live = live_thread_begin(pid);
 	char path[PATH_BYTES];
 
-	if (needs_lock(name) && timed_read_would_fail(live.tid)) {
-		errno = ETIMEDOUT;
-		return -1;
-	}
 	for (;;) {
 		path_of(&live, name, path);
 

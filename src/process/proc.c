@@ -19,7 +19,6 @@
 #include "process/live_thread.h"
 #include "process/maps.h"
 #include "process/procfs.h"
-#include "process/timed_read.h"
 #include "process/stand_in.h"
 #include "util/cleanup.h"
 #include "util/units.h"
@@ -59,11 +58,6 @@ struct error *proc_access_error(const struct proc *proc, const char *name, int e
 		return error_no_memory();
 	if (err == ESRCH || proc_has_exited(proc))
 		return proc_gone(proc);
-	if (err == ETIMEDOUT)
-		return error_errno(ERROR_IO, err,
-				   "process %d (%s) holds the lock of its address space, "
-				   "as in mmap() of a file whose server does not answer",
-				   proc->pid, proc->command);
 	if (err == EACCES || err == EPERM) {
 		struct error *missing = proc_check_privileges();
 		struct stat st;
@@ -359,7 +353,7 @@ static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_
 	struct proc_maps maps = {0};
 	size_t size;
 
-	int errnum = timed_read_maps(tid, PROCFS_MAPS_BYTES, &text, &size);
+	int errnum = procfs_read(tid, "maps", PROCFS_MAPS_BYTES, &text, &size);
 	if (errnum)
 		return proc_access_error(proc, "maps", errnum);
 	/* An exiting process has lost its memory: the file is empty. */
@@ -398,7 +392,7 @@ struct error *proc_read_ranges(int tid, struct proc_maps *ret)
 	struct proc_maps maps = {0};
 	struct error *err;
 	size_t size;
-	int errnum = timed_read_maps(tid, PROCFS_MAPS_BYTES, &text, &size);
+	int errnum = procfs_read(tid, "maps", PROCFS_MAPS_BYTES, &text, &size);
 
 	if (errnum || !size)
 		return error_errno(ERROR_GONE, errnum ? errnum : ESRCH,

@@ -9,7 +9,6 @@
 #include "bpf/cache.h"
 #include "bpf/link.h"
 #include "kernel_heap/kernel_events.h"
-#include "process/timed_read.h"
 #include "session/fetch_cache.h"
 #include "tracees/forked.h"
 #include "confined/shed.h"
@@ -255,7 +254,6 @@ static struct error *start_processes(struct session *s, struct error *err, int *
 	if (!options->command)
 		file_limit_raise();
 	link_warn_late(session_say_late);
-	timed_read_enable();
 	/* If no process is followed, no ELF file of a target is read. */
 	if (!err && follows)
 		err = open_helper_start(&(const struct open_helper_options){

@@ -8,15 +8,12 @@
 #include "empty_probes.h"
 #include "bpf/mm_locks.h"
 #include "process/named.h"
-#include "process/timed_read.h"
 #include "table.h"
 #include "tool.h"
 
-#define RUNS       7
-#define RUNS_PEER  3
-#define SETTLE_MS  300
-
-#define MAPS_BYTES ((size_t)64 << 20)
+#define RUNS      7
+#define RUNS_PEER 3
+#define SETTLE_MS 300
 
 /* Medians of several runs. */
 struct start_figures {
@@ -119,38 +116,6 @@ static struct row measure_locks(void)
 			    median(lists, RUNS), NAN, "listing the processes"};
 }
 
-#define READS 200
-
-static double measure_reads(int pid)
-{
-	double us[READS];
-
-	for (unsigned i = 0; i < READS; i++) {
-		uint64_t begun_ns = now_ns();
-		char *text = NULL;
-		size_t size;
-
-		if (timed_read_maps(pid, MAPS_BYTES, &text, &size))
-			fprintf(stderr, "cannot read the mappings\n");
-		us[i] = (double)(now_ns() - begun_ns) / 1e3;
-		free(text);
-	}
-	return median(us, READS);
-}
-
-/* Mappings are read by a task of its own, which can be killed. The floor does without. */
-static struct row measure_mappings(void)
-{
-	struct target target = target_start();
-	double direct_us = measure_reads(target.child.pid), us;
-
-	timed_read_enable();
-	us = measure_reads(target.child.pid);
-	target_stop(&target);
-	return (struct row){"reading a process's mappings, us", us, direct_us, NAN,
-			    "without a task of its own"};
-}
-
 void section_start(bool has_peer)
 {
 	static const char version[] = "memtrace --version";
@@ -183,7 +148,6 @@ void section_start(bool has_peer)
 		{"SIGINT to its end, ms", m.stop_ms, detach_ms, p.stop_ms,
 		 "taking empty probes away"},
 		measure_locks(),
-		measure_mappings(),
 	};
 
 	table_head("Start and stop, on a small idle process");

@@ -79,7 +79,6 @@ static const struct opener {
 	{"process/privileges.c", 2, "/proc/sys and other paths of the kernel"},
 	{"process/proc.c", 9, "/proc/PID"},
 	{"process/procfs.c", 1, "/proc/PID"},
-	{"process/timed_read.c", 1, "/proc/PID"},
 	{"process/stand_in.c", 1, "/proc/self/fd/N of its own list"},
 	{"process/spawn.c", 1, "the command that the user gives"},
 	{"process/target_file.c", 2, "what the user names"},
