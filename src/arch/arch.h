@@ -63,8 +63,8 @@ enum arch_relocation arch_relocation(uint32_t type);
  * Returns false if the number is of no register. */
 bool arch_register_offset(uint8_t number, uint8_t *ret);
 
-/* The number and the size, bytes, of the register or the part of one that has this name
- * of `len` bytes in assembler. Returns false if there is none. */
+/* Find a register, or a part of one, by its name in assembler, which has `len` bytes.
+ * Sets its number and its size in bytes. Returns false if no register has the name. */
 bool arch_register_find(const char *name, size_t len, uint8_t *ret_number,
 			uint8_t *ret_size);
 

@@ -3,40 +3,26 @@
 
 #include "options/option_errors.h"
 
+#define SAMPLED "traces some blocks only: those that others hold would seem lost"
+#define NOT_ALL "does not trace all blocks: others would count as free memory"
+
 /* Options with which memtrace does not know all live blocks of a process. */
 static const struct {
 	enum option_id id;
 	const char *why;
+	bool is_of_strict; /* clashes with --unreachable-strict only */
 } clashes[] = {
-	{OPTION_SAMPLE_EVERY, "traces some blocks only: those that others hold would "
-			      "seem lost"},
-	{OPTION_SAMPLE_BYTES, "traces some blocks only: those that others hold would "
-			      "seem lost"},
-	{OPTION_KERNEL, "traces the kernel, which has no process to search"},
-	{OPTION_OTEL_MEMORY, "traces blocks that the program reports, which it may never "
-			     "hold by a pointer"},
+	{OPTION_SAMPLE_EVERY, SAMPLED, false},
+	{OPTION_SAMPLE_BYTES, SAMPLED, false},
+	{OPTION_KERNEL, "traces the kernel, which has no process to search", false},
+	{OPTION_OTEL_MEMORY,
+	 "traces blocks that the program reports, which it may never hold by a pointer",
+	 false},
+	{OPTION_MIN_SIZE, NOT_ALL, true},
+	{OPTION_MAX_SIZE, NOT_ALL, true},
+	{OPTION_LIB, NOT_ALL, true},
+	{OPTION_SYMBOLS_PREFIX, NOT_ALL, true},
 };
-
-/* Runs in which the blocks of a command are not all traced. */
-static const enum option_id hiding[] = {OPTION_MIN_SIZE, OPTION_MAX_SIZE, OPTION_LIB,
-					OPTION_SYMBOLS_PREFIX};
-
-static struct error *check_strict(const struct options_given *given)
-{
-	if (!given->options->unreachable_strict)
-		return NULL;
-	for (size_t i = 0; i < sizeof(hiding) / sizeof(*hiding); i++)
-		if (given->values[hiding[i]])
-			return option_error_clash(
-				OPTION_UNREACHABLE_STRICT, hiding[i],
-				"does not trace all blocks: others would count as free "
-				"memory");
-	if (!given->options->command)
-		return option_error("--unreachable-strict needs a program that memtrace "
-				    "starts: blocks from before the attach are not "
-				    "known; add -- COMMAND");
-	return NULL;
-}
 
 /* The option that asks for a search, or OPTION_ID_COUNT. */
 static enum option_id asked_by(const struct options_given *given)
@@ -50,6 +36,21 @@ static enum option_id asked_by(const struct options_given *given)
 	return OPTION_ID_COUNT;
 }
 
+/* `by`: the option that asks for a search. */
+static struct error *check_clashes(const struct options_given *given, enum option_id by)
+{
+	for (size_t i = 0; i < sizeof(clashes) / sizeof(*clashes); i++) {
+		bool is_of_strict = clashes[i].is_of_strict;
+
+		if (given->values[clashes[i].id] &&
+		    (!is_of_strict || given->options->unreachable_strict))
+			return option_error_clash(is_of_strict ? OPTION_UNREACHABLE_STRICT
+							       : by,
+						  clashes[i].id, clashes[i].why);
+	}
+	return NULL;
+}
+
 struct error *options_check_unreachable(const struct options_given *given)
 {
 	static const enum option_id details[] = {
@@ -57,6 +58,7 @@ struct error *options_check_unreachable(const struct options_given *given)
 		OPTION_UNREACHABLE_STRICT};
 	struct options *options = given->options;
 	enum option_id by = asked_by(given);
+	struct error *err;
 
 	if (options->action != ACTION_TRACE) {
 		options->unreachable = false;
@@ -72,12 +74,16 @@ struct error *options_check_unreachable(const struct options_given *given)
 	/* A view or an order asks for it. */
 	if (by == OPTION_ID_COUNT)
 		by = OPTION_UNREACHABLE;
-	for (size_t i = 0; i < sizeof(clashes) / sizeof(*clashes); i++)
-		if (given->values[clashes[i].id])
-			return option_error_clash(by, clashes[i].id, clashes[i].why);
+	err = check_clashes(given, by);
+	if (err)
+		return err;
 	if (!options->pid_count && !options->command)
 		return option_error("--%s needs a process or a command: it stops what it "
 				    "searches; add -p PID",
 				    option_rows[by].name);
-	return check_strict(given);
+	if (options->unreachable_strict && !options->command)
+		return option_error("--unreachable-strict needs a program that memtrace "
+				    "starts: blocks from before the attach are not "
+				    "known; add -- COMMAND");
+	return NULL;
 }

@@ -156,13 +156,12 @@ struct error *reach_blocks_init(const uint64_t start[], const uint64_t end[],
 	if (!ret->gib)
 		return error_no_memory();
 	if (!count) {
-		/* No word passes reach_blocks_may_have() but this one, which no GiB has.
-		 */
-		ret->low = UINT64_MAX;
+		/* No word but this one, which no GiB has. */
+		ret->all.low = UINT64_MAX;
 		return NULL;
 	}
-	ret->low = start[0];
-	ret->span = end[count - 1] - start[0];
+	ret->all.low = start[0];
+	ret->all.span = end[count - 1] - start[0];
 	if (!add_clusters(ret)) {
 		reach_blocks_deinit(ret);
 		return error_no_memory();

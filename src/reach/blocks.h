@@ -29,11 +29,16 @@ struct reach_cluster {
 	uint8_t shift;
 };
 
+/* Addresses low to low + span. */
+struct reach_span {
+	uint64_t low, span;
+};
+
 struct reach_blocks {
 	const uint64_t *start; /* ascending, each once; borrowed */
 	const uint64_t *end;   /* exclusive; not above the next start; borrowed */
 	uint32_t count;        /* at most REACH_NONE - 1 */
-	uint64_t low, span;    /* addresses low to low + span belong to blocks */
+	struct reach_span all; /* no other address belongs to a block */
 	uint32_t *gib;         /* by address >> 30: 1 + index into clusters; 0: none */
 	VEC(struct reach_cluster) clusters;
 	VEC(uint32_t)
@@ -61,14 +66,14 @@ void reach_blocks_deinit(struct reach_blocks *blocks);
 /* The first block whose end is above `address`; blocks->count: none. */
 uint32_t reach_blocks_from(const struct reach_blocks *blocks, uint64_t address);
 
-/* Can the word be the address of a block? Most words cannot. */
-static inline bool reach_blocks_may_have(const struct reach_blocks *blocks, uint64_t word)
+/* Is the word such an address? Of blocks.all: most words are not. */
+static inline bool reach_span_has(const struct reach_span *span, uint64_t word)
 {
-	return word - blocks->low <= blocks->span;
+	return word - span->low <= span->span;
 }
 
 /*
- * For each of `count` words, at most REACH_AT_ONCE, that pass reach_blocks_may_have():
+ * For each of `count` words, at most REACH_AT_ONCE, that reach_blocks.all has:
  * the block that it points to, that is, to its start, a byte of it, or its end. If one
  * block ends where another one starts, the latter. REACH_NONE: none. Many words at once
  * are faster: the processor fetches the parts of the index that they need at the same

@@ -87,22 +87,18 @@ static uint64_t unmangled(uint64_t word, uint64_t guard)
 	       guard;
 }
 
-/* What most words are compared with. Apart from struct reach_marks, which changes, so
- * that the compiler keeps it in registers. */
-struct filter {
-	uint64_t low, span, guard;
-};
-
-static void look_at(struct reach_marks *m, const struct filter *f, uint64_t word,
+/* `all` is a copy of m->blocks->all: follow() changes *m, so the compiler would load it
+ * for each word. */
+static void look_at(struct reach_marks *m, const struct reach_span *all, uint64_t word,
 		    enum reach_level level)
 {
 	uint64_t plain = word & ~TOP_BYTE;
 
-	if (plain - f->low <= f->span)
+	if (reach_span_has(all, plain))
 		follow(m, plain, level);
-	if (f->guard) {
-		plain = unmangled(word, f->guard);
-		if (plain - f->low <= f->span)
+	if (m->words.guard) {
+		plain = unmangled(word, m->words.guard);
+		if (reach_span_has(all, plain))
 			follow(m, plain, level);
 	}
 }
@@ -110,8 +106,7 @@ static void look_at(struct reach_marks *m, const struct filter *f, uint64_t word
 void reach_marks_collect(struct reach_marks *marks, const struct reach_piece *piece,
 			 enum reach_level level)
 {
-	const struct filter filter = {marks->blocks->low, marks->blocks->span,
-				      marks->words.guard};
+	const struct reach_span all = marks->blocks->all;
 	const char *bytes = piece->bytes;
 	size_t available = piece->size + piece->extra;
 	size_t step = marks->words.unaligned ? 1 : WORD;
@@ -121,7 +116,7 @@ void reach_marks_collect(struct reach_marks *marks, const struct reach_piece *pi
 		uint64_t word;
 
 		memcpy(&word, bytes + at, WORD);
-		look_at(marks, &filter, word, level);
+		look_at(marks, &all, word, level);
 	}
 }
 

@@ -48,9 +48,9 @@ void reach_scanner_pack(struct reach_scanner *scanner, uint32_t count,
 
 /*
  * reach_scan_first(), reach_scan_stop() and reach_scan_verify() for the process `pid`.
- * `table` is that of the last reach_scanner_table() or reach_scanner_pack(). Several
- * processes may be stopped at the same time. The errors of these functions; and
- * ERROR_GONE if the child has been killed, for example because it took too long.
+ * `table` is the table that the last reach_scanner_table() or reach_scanner_pack() has
+ * set. Several processes may be stopped at the same time. The errors of these functions;
+ * and ERROR_GONE if the child has been killed, for example because it took too long.
  */
 struct error *reach_scanner_first(struct reach_scanner *scanner, int pid,
 				  const struct reach_table *table, uint64_t deadline_ns,

@@ -151,6 +151,26 @@ static bool has_all_blocks(const struct snapshot *snap)
 	return !snap->inconsistent;
 }
 
+/* Set the level of all blocks in the table: those of `only` are candidates, or without it
+ * all. Both lists are ascending. */
+static void mark_candidates(const struct candidates *only, struct reach_table *table)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < table->count; i++) {
+		bool is_one = true;
+
+		if (only) {
+			while (at < only->addresses.len &&
+			       only->addresses.data[at] < table->start[i])
+				at++;
+			is_one = at < only->addresses.len &&
+				 only->addresses.data[at] == table->start[i];
+		}
+		table->level[i] = is_one ? REACH_UNREACHED : REACH_REACHED;
+	}
+}
+
 /* Fill the table with the blocks of `process`; with `only`, with those candidates that
  * are still there, and if the table is whole, with the others, too. */
 static struct error *gather(struct reach_search *search, const struct snapshot *snap,
@@ -184,10 +204,7 @@ static struct error *gather(struct reach_search *search, const struct snapshot *
 	count = reach_blocks_tidy(ret->table.start, ret->table.end, ret->number, count);
 	reach_scanner_pack(search->scanner, count, &ret->table);
 	ret->table.is_whole = is_whole;
-	for (uint32_t i = 0; i < count; i++)
-		ret->table.level[i] = is_wanted(only, ret->table.start[i])
-					      ? REACH_UNREACHED
-					      : REACH_REACHED;
+	mark_candidates(only, &ret->table);
 	return NULL;
 }
 

@@ -98,7 +98,7 @@ bool range_tree_insert(struct range_tree *tree, struct range range)
 	return true;
 }
 
-/* All ranges of `a` are before those of `b`. */
+/* Join two trees into one. All ranges of `a` must be before all ranges of `b`. */
 static struct range_node *join(struct range_node *a, struct range_node *b)
 {
 	if (!a || !b)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The mappings of code that images.h keeps: address ranges that may overlap, each with
- * the time in which it is in force. A treap by start address. Each node also knows the
+ * the times at which it begins and ends to be in force. It is a treap, ordered by start
+ * address. Each node also knows the
  * largest end and the bounds of the times below it, so that a search leaves out subtrees
  * without a match: one huge mapping above thousands of small ones costs no more than
  * another small one.

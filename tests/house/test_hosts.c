@@ -3,6 +3,7 @@
  * configured with. */
 #include "check.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,9 +15,8 @@ static const char *const folders[] = {"scripts", ".ci"};
 static const char *const allowed[] = {"file://", "http://127.0.0.1", "http://localhost",
 				      "unix://"};
 
-static const char *const hosts[] = {"debian.org", "ubuntu.com", "pypi.org",
-				    "github.com", "gitlab",     "conda.anaconda",
-				    "npmjs",      "crates.io",  "proxy.golang"};
+/* With what the name of a host ends. */
+static const char *const endings[] = {"org", "com", "net", "io", "dev"};
 
 /* Does the line have a URL that leads elsewhere? `at` is its "://". */
 static bool leads_away(const char *line, const char *at)
@@ -31,13 +31,31 @@ static bool leads_away(const char *line, const char *at)
 	return begin < at;
 }
 
+/* Is the dot the last one of a host's name? */
+static bool ends_name(const char *line, const char *dot)
+{
+	if (dot == line || !isalnum((unsigned char)dot[-1]))
+		return false;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t length = strlen(endings[i]);
+		unsigned char next;
+
+		if (strncmp(dot + 1, endings[i], length))
+			continue;
+		next = (unsigned char)dot[1 + length];
+		if (!isalnum(next) && next != '_' && next != '-')
+			return true;
+	}
+	return false;
+}
+
 static bool names_host(const char *line)
 {
 	for (const char *at = line; (at = strstr(at, "://")); at++)
 		if (leads_away(line, at))
 			return true;
-	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
-		if (strstr(line, hosts[i]))
+	for (const char *dot = line; (dot = strchr(dot, '.')); dot++)
+		if (ends_name(line, dot))
 			return true;
 	return false;
 }
@@ -86,7 +104,9 @@ static void hosts_are_recognized(void)
 {
 	CHECK(names_host("fetch https://example.org/a"));
 	CHECK(names_host("deb http://10.0.0.1/debian stable main"));
-	CHECK(names_host("pip install --index-url pypi.org"));
+	CHECK(names_host("pip install --index-url packages.example.org"));
+	CHECK(names_host("mirror=example.com/debian"));
+	CHECK(!names_host("build/a.common b.org_c"));
 	CHECK(!names_host("url=http://127.0.0.1:$port/page"));
 	CHECK(!names_host("open \"file://$PWD/a.html\""));
 	CHECK(!names_host("# [a-z]+ is \"://\""));

@@ -48,7 +48,7 @@ static int64_t found(const json_t *report, const char *site, const char *key)
 	return sum_of(report, site, true, key);
 }
 
-/* `more_lost`: blocks of the site that are lost besides those of holder_sites[]. */
+/* `more_lost`: number of lost blocks of the site, in addition to site->lost. */
 static void check_site_but(const json_t *report, const struct holder_site *site,
 			   int64_t more_lost)
 {

@@ -41,13 +41,13 @@ static uint32_t find_among(const struct reach_blocks *index, uint64_t word)
 	uint32_t found[REACH_AT_ONCE];
 	size_t count = 0, at;
 
-	if (!reach_blocks_may_have(index, word))
+	if (!reach_span_has(&index->all, word))
 		return REACH_NONE;
 	others[random_below(REACH_AT_ONCE)] = word;
 	at = random_below(REACH_AT_ONCE);
 	others[at] = word;
 	for (size_t i = 0; i <= at; i++)
-		if (reach_blocks_may_have(index, others[i]))
+		if (reach_span_has(&index->all, others[i]))
 			others[count++] = others[i];
 	reach_blocks_find(index, others, count, found);
 	return found[count - 1];

@@ -37,7 +37,7 @@ static void fill(struct reach_table *table)
 	}
 }
 
-/* What the child is told of the table: it has it already. */
+/* The child has the arrays in shared memory. Requests contain only the rest. */
 static const struct reach_table blocks = {.count = BLOCKS};
 
 static uint64_t later(void)

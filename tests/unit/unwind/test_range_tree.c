@@ -121,7 +121,7 @@ static unsigned looks_of(size_t count, bool is_one_place)
 								.since_ns = i,
 								.until_ns = UINT64_MAX}));
 	}
-	/* The latest range at the address, and that there is no later one. */
+	/* Find the latest range at the address, then check that no later one is found. */
 	query.upto_ns = query.until_above_ns = UINT64_MAX - 1;
 	const struct range *found = range_tree_before(&tree, NULL, &query, &left);
 
