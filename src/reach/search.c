@@ -151,8 +151,8 @@ static bool has_all_blocks(const struct snapshot *snap)
 	return !snap->inconsistent;
 }
 
-/* Set the level of all blocks in the table: those of `only` are candidates, or without it
- * all. Both lists are ascending. */
+/* Set the level of each block in the table. The blocks of `only` are candidates; if it is
+ * NULL, all blocks are. Both lists are ascending. */
 static void mark_candidates(const struct candidates *only, struct reach_table *table)
 {
 	size_t at = 0;
