@@ -89,5 +89,4 @@ void tracees_read_events(struct tracees *ts)
 {
 	if (ts->watch)
 		watch_read(ts->watch, tracees_on_event, ts);
-	ts->has_lost_events = false;
 }
