@@ -459,7 +459,9 @@ static void forks(const char *options)
 static void after_a_fork(void)
 {
 	forks("--follow-forks --unwind auto");
-	forks("--follow-forks --attach perf");
+	/* The kernel takes 0.1 s to remove each of these probes. */
+	if (live_is_long())
+		forks("--follow-forks --attach perf");
 	CHECK(probes_gone(probes_before));
 }
 
@@ -503,7 +505,6 @@ static void loads(const char *options)
 static void after_a_dlopen(void)
 {
 	loads("--follow-forks");
-	/* The kernel takes 0.1 s to remove each of these probes. */
 	if (live_is_long())
 		loads("--attach perf");
 	loads("--mappings");

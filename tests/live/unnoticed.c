@@ -147,7 +147,10 @@ static struct outcome run_launched(const char *library, const char *const argv[]
 	ask(memtrace, &outcome);
 	finish(memtrace, &outcome);
 	outcome.report = json_load_file(path, 0, NULL);
-	CHECK(outcome.report != NULL);
+	check_state.checks++;
+	if (!outcome.report)
+		CHECK_FAIL("no report: memtrace exited with status %d and printed: %s",
+			   outcome.status, outcome.errors);
 	/* memtrace writes to the same stderr. */
 	free(outcome.errors);
 	outcome.errors = NULL;
