@@ -21,6 +21,7 @@
 #include "process/procfs.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/hashmap.h"
 #include "util/units.h"
 
 /* Largest state of the vector unit, with AMX: 11 KiB. */
@@ -74,12 +75,17 @@ static struct error *gone(int pid)
 	return error_create(ERROR_GONE, "process %d has exited", pid);
 }
 
-static bool knows(const struct reach_threads *threads, int tid)
+/* The numbers of the threads on the list. They are hard to choose for the target, so that
+ * the seed need not be secret. False: memory is out. */
+static bool gather_known(const struct reach_threads *threads, struct hashmap *ret)
 {
+	hashmap_init(ret, 0);
+	if (!hashmap_reserve(ret, threads->list.len))
+		return false;
 	vec_foreach (t, &threads->list)
-		if (t->tid == tid)
-			return true;
-	return false;
+		if (!hashmap_put(ret, (uint64_t)t->tid, 0))
+			return false;
+	return true;
 }
 
 /* Trace the thread, if it is still one of `pid`: another process may have got its number.
@@ -95,14 +101,23 @@ static bool seize(int pid, int tid)
 	return false;
 }
 
+static bool add(struct reach_threads *threads, struct hashmap *known, int tid)
+{
+	return hashmap_put(known, (uint64_t)tid, 0) &&
+	       vec_push(&threads->list, (struct reach_thread){.tid = tid});
+}
+
 /* Ask all threads to stop that are not on the list. A target can create threads faster
  * than they are stopped. */
 static struct error *seize_new(struct reach_threads *threads, uint64_t deadline_ns,
 			       size_t *ret_new)
 {
+	_cleanup_(hashmap_deinit) struct hashmap known;
 	char path[64];
 
 	*ret_new = 0;
+	if (!gather_known(threads, &known))
+		return error_no_memory();
 	snprintf(path, sizeof(path), "/proc/%d/task", threads->pid);
 
 	_cleanup_(closedirp) DIR *dir = opendir(path);
@@ -113,7 +128,7 @@ static struct error *seize_new(struct reach_threads *threads, uint64_t deadline_
 		uint64_t tid;
 
 		if (!units_parse_integer(entry->d_name, 1, INT_MAX, &tid) ||
-		    knows(threads, (int)tid))
+		    hashmap_get(&known, tid, NULL))
 			continue;
 		if (clock_now_ns() > deadline_ns)
 			return error_create(ERROR_UNSUPPORTED,
@@ -128,7 +143,7 @@ static struct error *seize_new(struct reach_threads *threads, uint64_t deadline_
 				continue;
 			return refused(threads->pid, (int)tid, errno);
 		}
-		if (!vec_push(&threads->list, (struct reach_thread){.tid = (int)tid})) {
+		if (!add(threads, &known, (int)tid)) {
 			ptrace(PTRACE_DETACH, (pid_t)tid, NULL, NULL);
 			return error_no_memory();
 		}
