@@ -23,6 +23,10 @@ static const struct {
 
 #define COLUMNS_MAX 8u
 
+/* Slots that a search of the index looks at. A third of an honest table is free, so that
+ * hardly a search takes 100. A hostile table may be full, and as large as the file. */
+#define PROBES_MAX 4096u
+
 /* .debug_cu_index (DWARF 5, section 7.3.5.3). The sizes are checked. */
 struct unit_index {
 	const unsigned char *ids;     /* of 8 bytes, the slots of a hash table */
@@ -159,7 +163,7 @@ static bool find_row(const struct unit_index *index, uint64_t id, uint32_t *ret)
 	uint32_t mask = index->slot_count - 1;
 	uint32_t slot = (uint32_t)id & mask, step = ((uint32_t)(id >> 32) & mask) | 1;
 
-	for (uint32_t i = 0; i < index->slot_count; i++) {
+	for (uint32_t i = 0; i < index->slot_count && i < PROBES_MAX; i++) {
 		uint32_t row = read_u32(index->rows + UINT64_C(4) * slot);
 
 		if (!row)

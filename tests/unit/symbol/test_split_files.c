@@ -139,6 +139,62 @@ static void packages(void)
 	check_missing(&nowhere, "bin/x");
 }
 
+static uint32_t u32_at(const unsigned char *at)
+{
+	uint32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return n;
+}
+
+/* Of a package with one unit, the index "index" in the work directory, written anew to
+ * "full": with many more slots, all of them taken. The search for the unit finds it after
+ * `before` others. */
+static void fill_index(uint32_t before)
+{
+	const uint32_t slots = 1 << 16, row = 1;
+	unsigned char old[4096];
+	FILE *file = fopen(work_path("index"), "re");
+	size_t size = file ? fread(old, 1, sizeof(old), file) : 0, rest;
+	uint32_t first = 0, step, own;
+	uint64_t id, other;
+
+	REQUIRE(size > 16 && size < sizeof(old) && u32_at(old + 8) == 1);
+	rest = 16 + 12 * (size_t)u32_at(old + 12);
+	REQUIRE(rest < size);
+	while (!u32_at(old + 16 + 8 * u32_at(old + 12) + 4 * first))
+		REQUIRE(++first < u32_at(old + 12));
+	memcpy(&id, old + 16 + 8 * first, sizeof(id));
+	other = ~id;
+	step = ((uint32_t)(id >> 32) & (slots - 1)) | 1;
+	own = ((uint32_t)id + before * step) & (slots - 1);
+	fclose(file);
+	file = fopen(work_path("full"), "we");
+	REQUIRE(file);
+	memcpy(old + 12, &slots, sizeof(slots));
+	fwrite(old, 1, 16, file);
+	for (uint32_t i = 0; i < slots; i++)
+		fwrite(i == own ? &id : &other, sizeof(id), 1, file);
+	for (uint32_t i = 0; i < slots; i++)
+		fwrite(&row, sizeof(row), 1, file);
+	fwrite(old + rest, 1, size - rest, file);
+	REQUIRE(!fclose(file));
+}
+
+/* The search of an index that is full ends soon. */
+static void a_full_index(void)
+{
+	build("-gdwarf-4");
+	SHELL("cd build && llvm-dwp x.dwo -o ../whole && rm x.dwo && "
+	      "objcopy --dump-section .debug_cu_index=../index ../whole");
+	fill_index(4000);
+	SHELL("objcopy --update-section .debug_cu_index=full whole bin/x.dwp");
+	check_found(&nowhere, "bin/x");
+	fill_index(5000);
+	SHELL("objcopy --update-section .debug_cu_index=full whole bin/x.dwp");
+	check_missing(&nowhere, "bin/x");
+}
+
 /* The target's root directory: links do not lead out of it. */
 static void in_another_root(void)
 {
@@ -281,6 +337,7 @@ int main(void)
 	make_work_dir();
 	RUN(places);
 	RUN(packages);
+	RUN(a_full_index);
 	RUN(in_another_root);
 	RUN(names_that_lead_up);
 	RUN(bad_files);
