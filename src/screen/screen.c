@@ -65,6 +65,11 @@ static const char *reason_against(void)
 	return NULL;
 }
 
+bool screen_is_possible(void)
+{
+	return !reason_against();
+}
+
 static void say_plain(const char *why)
 {
 	fprintf(stderr, "memtrace: --live: %s; plain reports follow\n", why);

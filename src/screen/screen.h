@@ -19,6 +19,9 @@
 
 struct screen;
 
+/* Are standard input and output a terminal that can show the screen? */
+bool screen_is_possible(void);
+
 /*
  * Start the process, which shows nothing before the first snapshot. With options->replay
  * it reads that snapshot itself. *ret is NULL if the terminal is not there, cannot place

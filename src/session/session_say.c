@@ -173,6 +173,17 @@ void session_say_late_end(const struct session *s)
 			(double)(now_ns - due_ns) / 1e9);
 }
 
+/* What else the user can do: the end of the last line about the traced processes. */
+static const char *hints(const struct session *s)
+{
+	const struct options *o = s->options;
+
+	return !s->screen && !o->command && !o->output && !o->listen &&
+			       screen_is_possible()
+		       ? "; Ctrl-C ends, and --live shows a screen"
+		       : "; Ctrl-C ends";
+}
+
 void session_say_tracing(const struct session *s)
 {
 	const struct tracer *kernel = trace_mode_can(&s->options->trace, MODE_PROCESSES)
@@ -187,7 +198,7 @@ void session_say_tracing(const struct session *s)
 		said = 0;
 	for (size_t i = 0; i < said && i < SAID_MAX; i++) {
 		_cleanup_(strbuf_deinit) struct strbuf objects = {0};
-		const char *end = i + 1 == said ? "; Ctrl-C ends" : "";
+		const char *end = i + 1 == said ? hints(s) : "";
 
 		describe_objects(s->plans.data[i], &objects);
 		if (all && s->options->library) {
@@ -210,7 +221,7 @@ void session_say_tracing(const struct session *s)
 	}
 	say_return_probes(s);
 	if (said > SAID_MAX)
-		fprintf(stderr, "memtrace: and %zu more; Ctrl-C ends\n", said - SAID_MAX);
+		fprintf(stderr, "memtrace: and %zu more%s\n", said - SAID_MAX, hints(s));
 	if (s->options->verbose) {
 		say_code(s);
 		say_phases(s);

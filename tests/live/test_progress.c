@@ -149,6 +149,7 @@ static void the_echo_is_erased(void)
 
 	snprintf(pid, sizeof(pid), "%d", (int)live_pid(oracle));
 	text = run_with((char *[]){"memtrace", "-p", pid, NULL}, true, "Ctrl-C ends");
+	CHECK_CONTAINS(text, "; Ctrl-C ends, and --live shows a screen\r\n");
 	echo = strstr(text, "^C");
 	REQUIRE(echo);
 	CHECK(!strncmp(echo + 2, "\r\033[K", 4));
@@ -162,6 +163,7 @@ static void pipe_shows_none(void)
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), "");
 
 	CHECK(!strstr(live_stderr(memtrace), "compiling"));
+	CHECK_CONTAINS(live_stderr(memtrace), "; Ctrl-C ends\n");
 	CHECK(!strchr(live_stderr(memtrace), '\r'));
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(oracle);
