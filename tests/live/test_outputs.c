@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The files that a run writes in addition to its reports. */
+#include <limits.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -205,6 +206,11 @@ static void full_for_a_while(void)
 	live_sleep(1.2);
 	REQUIRE(!unlink(filler));
 	live_sleep(1.2);
+	/* Reports come late on a busy machine. */
+	while (reports < 3 && (line = live_read_line(memtrace, TIMEOUT_S))) {
+		reports += strstr(line, " bytes in 512 allocations") != NULL;
+		free(line);
+	}
 	live_signal(memtrace, SIGINT);
 	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
 		reports += strstr(line, " bytes in 512 allocations") != NULL;
@@ -313,13 +319,13 @@ static unsigned count_files(const char *path)
 	return count;
 }
 
-/* Reads all reports from standard output. Each must be whole. */
-static unsigned read_reports(struct live_process *memtrace)
+/* Reads at most so many reports from standard output. Each must be whole. */
+static unsigned read_reports_up_to(struct live_process *memtrace, unsigned most)
 {
 	unsigned begun = 0, whole = 0;
 	char *line;
 
-	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+	while (begun < most && (line = live_read_line(memtrace, TIMEOUT_S))) {
 		json_t *report = json_loads(line, 0, NULL);
 
 		begun++;
@@ -329,6 +335,11 @@ static unsigned read_reports(struct live_process *memtrace)
 	}
 	CHECK_INT(whole, begun);
 	return whole;
+}
+
+static unsigned read_reports(struct live_process *memtrace)
+{
+	return read_reports_up_to(memtrace, UINT_MAX);
 }
 
 /* The disk of two outputs has bad blocks (EIO). The reports on standard output are whole,
@@ -367,8 +378,9 @@ static void disk_has_bad_blocks(void)
 	if (!live_wait_stderr(memtrace, ": tracing goes on", TIMEOUT_S))
 		CHECK_FAIL("the run has ended: %s", live_stderr(memtrace));
 	live_sleep(1);
+	CHECK_INT(read_reports_up_to(memtrace, 2), 2);
 	live_signal(memtrace, SIGINT);
-	CHECK(read_reports(memtrace) >= 3);
+	CHECK(read_reports(memtrace) >= 1);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
 	CHECK_INT(live_count(live_stderr(memtrace), ".csv: Input/output error"), 2);
 	CHECK_INT(live_count(live_stderr(memtrace), ".mts: Input/output error"), 2);
