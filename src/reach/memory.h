@@ -49,8 +49,10 @@ struct error *reach_memory_open(int pid, struct reach_memory *ret)
 	__attribute__((warn_unused_result));
 void reach_memory_close(struct reach_memory *memory);
 
-/* The regions of `maps` that may hold pointers to blocks. */
-struct error *reach_regions_init(const struct proc_maps *maps, struct reach_regions *ret)
+/* The regions of `maps` that may hold pointers to blocks. `tid` is a thread of the
+ * process that has memory. */
+struct error *reach_regions_init(const struct proc_maps *maps, int tid,
+				 struct reach_regions *ret)
 	__attribute__((warn_unused_result));
 void reach_regions_deinit(struct reach_regions *regions);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "reach/shared.h"
+
 /* Memory of the kernel that every process has (arch_vma_name() and special mappings). */
 static bool is_of_kernel(const struct proc_mapping *m)
 {
@@ -14,17 +16,24 @@ static bool is_of_kernel(const struct proc_mapping *m)
 	return false;
 }
 
-struct error *reach_regions_init(const struct proc_maps *maps, struct reach_regions *ret)
+static bool add(int tid, const struct proc_mapping *m, struct reach_regions *ret)
+{
+	if (m->shared)
+		return reach_shared_add(tid, m, ret);
+	return vec_push(&ret->list,
+			(struct reach_region){m->start, m->end, true, !m->writable,
+					      !strcmp(m->path, "[heap]")});
+}
+
+struct error *reach_regions_init(const struct proc_maps *maps, int tid,
+				 struct reach_regions *ret)
 {
 	ret->list.data = NULL;
 	ret->list.len = ret->list.cap = 0;
 	vec_foreach (m, &maps->mappings) {
 		if (!m->readable || is_of_kernel(m) || (!m->writable && m->shared))
 			continue;
-		if (!vec_push(&ret->list,
-			      (struct reach_region){m->start, m->end, !m->shared,
-						    !m->writable,
-						    !strcmp(m->path, "[heap]")})) {
+		if (!add(tid, m, ret)) {
 			reach_regions_deinit(ret);
 			return error_no_memory();
 		}

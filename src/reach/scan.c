@@ -62,7 +62,7 @@ static struct error *part_init(struct part *part, int pid,
 	if (!err)
 		err = proc_read_ranges(part->memory.tid, &part->maps);
 	if (!err)
-		err = reach_regions_init(&part->maps, &part->regions);
+		err = reach_regions_init(&part->maps, part->memory.tid, &part->regions);
 	if (!err)
 		err = reach_blocks_init(table->start, table->end, table->count,
 					&part->blocks);

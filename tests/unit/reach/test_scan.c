@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -420,6 +421,73 @@ static void mappings_of_all_kinds(void)
 	check_rest(3);
 }
 
+#define SPARSE_BYTES ((size_t)1 << 30)
+#define BEHIND_BYTES ((size_t)1 << 40)
+
+/* Blocks of 512 bytes that a few written pages take at most; they may be huge pages. */
+#define WRITTEN_BLOCKS_MAX ((16 << 20) / 512)
+
+static int sparse, ending;
+
+static uint64_t *map_shared(int fd, size_t size)
+{
+	uint64_t *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+	REQUIRE(memory != MAP_FAILED);
+	return memory;
+}
+
+static void arrange_shared(void *unused)
+{
+	uint64_t *words = map_shared(sparse, SPARSE_BYTES), *last;
+	uint64_t *behind = map_shared(ending, BEHIND_BYTES);
+	uint64_t *part = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, sparse,
+			      (off_t)SPARSE_BYTES / 2);
+
+	(void)unused;
+	REQUIRE(part != MAP_FAILED);
+	last = words + SPARSE_BYTES / sizeof(*words) - 1;
+	put(&words[3], 0, 0);
+	put(&words[SPARSE_BYTES / 4 / sizeof(*words)], 1, 0);
+	put(last, 2, 0);
+	put(&behind[1000], 3, 0);
+	/* Only the other mapping is left. */
+	put(&part[2 * 512], 4, 0);
+	REQUIRE(munmap(words + SPARSE_BYTES / 2 / sizeof(*words), 8 * 4096) == 0);
+	wash();
+}
+
+static blkcnt_t blocks_of(int fd)
+{
+	struct stat st;
+
+	REQUIRE(fstat(fd, &st) == 0);
+	return st.st_blocks;
+}
+
+/* Holes in shared memory stay holes, and nothing behind the end of a file is tried. */
+static void holes_of_shared_memory_are_not_read(void)
+{
+	uint64_t began_ns;
+
+	sparse = memfd_create("sparse", MFD_CLOEXEC);
+	ending = memfd_create("ending", MFD_CLOEXEC);
+	REQUIRE(sparse >= 0 && ending >= 0);
+	REQUIRE(ftruncate(sparse, (off_t)SPARSE_BYTES) == 0);
+	REQUIRE(ftruncate(ending, 8192) == 0);
+	began_ns = clock_now_ns();
+	search(arrange_shared);
+	printf("searched in %.3f s\n", (double)(clock_now_ns() - began_ns) / 1e9);
+	for (unsigned i = 0; i < 5; i++)
+		check_level(i, REACH_REACHED);
+	check_rest(5);
+	CHECK(blocks_of(sparse) < WRITTEN_BLOCKS_MAX);
+	CHECK(blocks_of(ending) < WRITTEN_BLOCKS_MAX);
+	close(sparse);
+	close(ending);
+}
+
 /* The process's state in /proc/PID/stat: 'T' or 't' if it is stopped. */
 static char state_of(pid_t pid)
 {
@@ -497,6 +565,7 @@ int main(void)
 	RUN(mangled_and_tagged_pointers);
 	RUN(unaligned_pointers_if_wanted);
 	RUN(mappings_of_all_kinds);
+	RUN(holes_of_shared_memory_are_not_read);
 	RUN(free_memory_is_searched_unless_all_blocks_are_known);
 	RUN(nothing_stays_stopped);
 	RUN(stopped_processes_stay_stopped);

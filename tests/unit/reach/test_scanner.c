@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "reach/scanner.h"
@@ -95,6 +96,47 @@ static void finds_what_is_unreachable(void)
 	child_await_sleep(child.pid);
 	reach_scanner_destroy(scanner);
 	child_end(&child);
+}
+
+#define SPARSE_BYTES ((size_t)1 << 30)
+
+static void arrange_sparse(void *arg)
+{
+	char *memory = mmap(NULL, SPARSE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    *(int *)arg, 0);
+
+	REQUIRE(memory != MAP_FAILED);
+	arrange(NULL);
+}
+
+/* Its filter and its capabilities let it look where shared memory has holes. Reading them
+ * would take memory. */
+static void leaves_holes_of_shared_memory(void)
+{
+	int file = memfd_create("sparse", MFD_CLOEXEC);
+	struct reach_scanner *scanner = start();
+	struct reach_effort effort = {0};
+	struct reach_table table;
+	struct child child;
+	struct stat st;
+
+	REQUIRE(file >= 0 && ftruncate(file, (off_t)SPARSE_BYTES) == 0);
+	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(arena != MAP_FAILED);
+	child = child_fork(arrange_sparse, &file);
+	child_await_sleep(child.pid);
+	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
+	fill(&table);
+	REQUIRE(!reach_scanner_first(scanner, child.pid, &blocks, later(), &effort));
+	CHECK_INT(table.level[0], REACH_REACHED);
+	CHECK_INT(table.level[1], REACH_UNREACHED);
+	REQUIRE(fstat(file, &st) == 0);
+	CHECK_INT(st.st_blocks, 0);
+	CHECK(effort.read_bytes < SPARSE_BYTES / 2);
+	reach_scanner_destroy(scanner);
+	child_end(&child);
+	close(file);
 }
 
 static char state_of(pid_t pid)
@@ -193,16 +235,16 @@ static void after_a_stop_there_is_time(void)
 	child_end(&child);
 }
 
-/* Make reads of the arena's second half block: userfaultfd without a handler. */
-static void block_half(void)
+/* Make reads of the blocks wait: userfaultfd without a handler. */
+static void hold_blocks(void)
 {
 	struct uffdio_api api = {.api = UFFD_API};
-	struct uffdio_register half = {
-		.range = {(uintptr_t)arena + ARENA_BYTES / 2, ARENA_BYTES / 2},
+	struct uffdio_register held = {
+		.range = {(uintptr_t)arena + 65536, ARENA_BYTES - 65536},
 		.mode = UFFDIO_REGISTER_MODE_MISSING};
 	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &half))
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &held))
 		_exit(1);
 }
 
@@ -215,7 +257,7 @@ static pid_t fork_blocking(volatile int *turn)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!pid) {
 		if (*turn == 1) {
-			block_half();
+			hold_blocks();
 			*turn = 2;
 		}
 		usleep(1000);
@@ -236,18 +278,19 @@ static void memory_that_does_not_answer(void)
 	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(arena != MAP_FAILED);
-	turn = (volatile int *)(void *)arena;
+	arrange(NULL);
+	turn = (volatile int *)(void *)(arena + 32768);
 	pid = fork_blocking(turn);
 	REQUIRE(!reach_scanner_table(scanner, BLOCKS, &table));
 	fill(&table);
 	REQUIRE(!reach_scanner_first(scanner, pid, &blocks, later(), &effort));
-	/* The search has made the pages that it read. */
-	REQUIRE(!madvise(arena + ARENA_BYTES / 2, ARENA_BYTES / 2, MADV_REMOVE));
+	/* The search has made the pages of the blocks, which it read. */
+	REQUIRE(!madvise(arena + 65536, ARENA_BYTES - 65536, MADV_REMOVE));
 	*turn = 1;
 	for (int i = 0; i < 1000 && *turn != 2; i++)
 		usleep(10000);
 	REQUIRE(*turn == 2);
-	/* Time enough to come to the half that blocks. */
+	/* Time enough to come to the blocks. */
 	until = clock_now_ns() + UINT64_C(2000000000);
 	REQUIRE(!reach_scanner_stop(scanner, pid, until));
 	err = reach_scanner_verify(scanner, pid, &blocks, until, &effort);
@@ -365,6 +408,7 @@ int main(void)
 	if (geteuid())
 		check_skip("only root can stop any process");
 	RUN(finds_what_is_unreachable);
+	RUN(leaves_holes_of_shared_memory);
 	RUN(a_killed_scanner_lets_go);
 	RUN(a_stop_ends_without_a_verification);
 	RUN(after_a_stop_there_is_time);

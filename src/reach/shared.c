@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reach/shared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+
+/* With more regions of the process, further mappings are not divided. */
+#define REGIONS_MAX 65536
+
+/* The file of the mapping, not opened; -1: it is no regular file, or may not be looked
+ * at. */
+static int find_file(int tid, const struct proc_mapping *m, uint64_t *ret_size_bytes)
+{
+	struct stat st;
+	char path[96];
+	int place;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid,
+		 m->start, m->end);
+	place = open(path, O_PATH | O_CLOEXEC);
+	if (place < 0)
+		return -1;
+	if (fstat(place, &st) || !S_ISREG(st.st_mode)) {
+		close(place);
+		return -1;
+	}
+	*ret_size_bytes = (uint64_t)st.st_size;
+	return place;
+}
+
+/* Open the file if it is in memory; otherwise -1. */
+static int open_in_memory(int place)
+{
+	struct statfs system;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+	if (statfs(path, &system) || system.f_type != TMPFS_MAGIC)
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Find the first part with data from `from` on. Without holes it ends at `end`. */
+static void find_data(int fd, uint64_t end, uint64_t *from, uint64_t *to)
+{
+	off_t data = fd < 0 ? -1 : lseek(fd, (off_t)*from, SEEK_DATA), hole;
+
+	*to = end;
+	if (fd < 0)
+		return;
+	if (data < 0) {
+		*from = errno == ENXIO ? end : *from;
+		return;
+	}
+	hole = lseek(fd, data, SEEK_HOLE);
+	*from = (uint64_t)data;
+	if (hole > data && (uint64_t)hole < end)
+		*to = (uint64_t)hole;
+}
+
+static bool add(const struct proc_mapping *m, uint64_t from, uint64_t to,
+		struct reach_regions *regions)
+{
+	return vec_push(&regions->list, (struct reach_region){
+						.start = m->start + from - m->file_offset,
+						.end = m->start + to - m->file_offset,
+						.is_read_only = !m->writable,
+					});
+}
+
+bool reach_shared_add(int tid, const struct proc_mapping *m,
+		      struct reach_regions *regions)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), size_bytes = 0;
+	uint64_t from = m->file_offset, end = from + (m->end - m->start), to;
+	_cleanup_(closep) int place = -1;
+	_cleanup_(closep) int fd = -1;
+
+	if (regions->list.len < REGIONS_MAX)
+		place = find_file(tid, m, &size_bytes);
+	if (place < 0)
+		return add(m, from, end, regions);
+	size_bytes = (size_bytes + page - 1) / page * page;
+	if (end > size_bytes)
+		end = size_bytes;
+	fd = open_in_memory(place);
+	for (; from < end; from = to) {
+		find_data(regions->list.len < REGIONS_MAX ? fd : -1, end, &from, &to);
+		if (from < end && !add(m, from, to, regions))
+			return false;
+	}
+	return true;
+}
