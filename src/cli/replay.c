@@ -17,6 +17,7 @@
 DEFINE_CLEANUP(struct debug_store *, debug_store_destroy);
 DEFINE_CLEANUP(struct report *, report_destroy);
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
+DEFINE_CLEANUP(struct snapshot_merge *, snapshot_merge_destroy);
 
 static struct error *write_report(const struct report_setup *setup, struct output *output,
 				  const struct report *shown)
@@ -27,20 +28,18 @@ static struct error *write_report(const struct report_setup *setup, struct outpu
 }
 
 /* Group as --group-by says. With --save the original snapshot is kept, to be saved
- * again. */
+ * again. `ret` depends on *ret_merge (NULL: no merge), which the caller destroys. */
 static struct error *make_snapshot(const struct options *options, struct snapshot *snap,
+				   struct snapshot_merge **ret_merge,
 				   struct snapshot_made *ret)
 {
 	bool keep = options->files[OUTPUT_SAVE];
-	struct snapshot_merge *merge;
 	bool ok;
 
 	if (options->group_by == REPORT_GROUP_PROCESS)
 		return snapshot_split(snap, keep, ret) ? NULL : error_no_memory();
-	merge = snapshot_merge_create();
-	ok = merge && snapshot_merge(merge, snap, keep, ret);
-	/* `ret` depends on the merge until the replay ends. */
-	ret->merge = merge;
+	*ret_merge = snapshot_merge_create();
+	ok = *ret_merge && snapshot_merge(*ret_merge, snap, keep, ret);
 	return ok ? NULL : error_no_memory();
 }
 
@@ -60,6 +59,7 @@ static struct error *replay(const struct options *options,
 {
 	_cleanup_(debug_store_destroyp) struct debug_store *store = NULL;
 	_cleanup_(snapshot_file_deinit) struct snapshot_file file = {.snap = NULL};
+	_cleanup_(snapshot_merge_destroyp) struct snapshot_merge *merge = NULL;
 	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
 	_cleanup_(report_destroyp) struct report *report = NULL;
@@ -82,7 +82,7 @@ static struct error *replay(const struct options *options,
 	if (!err)
 		err = rename_saved(options, &file, &renamed, &outputs);
 	if (!err)
-		err = make_snapshot(options, file.snap, &made);
+		err = make_snapshot(options, file.snap, &merge, &made);
 	if (!err)
 		err = report_recorded_history(made.snap, &history);
 	if (err)

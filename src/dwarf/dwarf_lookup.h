@@ -17,18 +17,10 @@
 #include <elfutils/libdw.h>
 
 #include "dwarf/debug_elf.h"
+#include "dwarf/dwarf_read.h"
 #include "dwarf/source_frame.h"
 #include "dwarf/split_search.h"
 #include "util/error.h"
-
-/* The work that may still be spent, shared by all lookups for one process. References
- * in hostile DWARF can multiply the work, so the total is bounded, not each step. */
-struct dwarf_budget {
-	uint64_t steps; /* left: DIEs and ranges looked at, bytes of line programs run,
-			   bytes of text copied; each takes some 50 ns or less */
-	void (*tick)(void *arg); /* called every few thousand steps; or NULL */
-	void *tick_arg;
-};
 
 struct dwarf_lookup;
 

@@ -4,23 +4,8 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#define TICK_STEPS 4096u
-
 /* How many functions are compared. Functions overlap if nested, or in malformed DWARF. */
 #define OVERLAPS_MAX 64u
-
-bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps)
-{
-	if (budget->steps < steps) {
-		budget->steps = 0;
-		return false;
-	}
-	if (budget->tick &&
-	    (budget->steps - steps) / TICK_STEPS != budget->steps / TICK_STEPS)
-		budget->tick(budget->tick_arg);
-	budget->steps -= steps;
-	return true;
-}
 
 bool dwarf_unit_die(const struct dwarf_unit *unit, Dwarf *dwarf, Dwarf_Off offset,
 		    Dwarf_Die *ret)
@@ -194,13 +179,4 @@ const struct dwarf_function *dwarf_unit_function(const struct dwarf_unit *unit,
 			found = f;
 	}
 	return found;
-}
-
-uint64_t dwarf_number(Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word value;
-
-	return dwarf_attr(die, name, &attr) && !dwarf_formudata(&attr, &value) ? value
-									       : 0;
 }

@@ -4,8 +4,9 @@
 #ifndef DWARF_DWARF_UNIT_H
 #define DWARF_DWARF_UNIT_H
 
-#include "dwarf/dwarf_lookup.h"
+#include "dwarf/dwarf_read.h"
 #include "dwarf/split_unit.h"
+#include "util/vec.h"
 
 /* No compiler nests DIEs deeper. Deeper DIEs are ignored. */
 #define DWARF_DEPTH_MAX 256
@@ -26,13 +27,6 @@ struct dwarf_unit {
 		lines_checked; /* libdw may run the line program; that was checked */
 	VEC(struct dwarf_function) functions; /* by low */
 };
-
-/* The cost of a stored range besides the cost of reading it, so that it bounds memory
- * too. */
-#define DWARF_RANGE_STEPS 16
-
-/* Spend `steps`; false if not enough are left. */
-bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps);
 
 /* Functions and the DIEs below them are in the unit itself, or in its split unit if it
  * has one. The functions below take DIEs from there. */
@@ -73,8 +67,5 @@ struct error *dwarf_find_inlines(const struct dwarf_unit *unit, Dwarf_Die *funct
 /* The name of a function's DIE: its linkage name, else its name, from the DIE itself or
  * from the DIEs that it is an instance of; NULL: none. Borrowed from the DWARF. */
 const char *dwarf_function_name(const struct dwarf_unit *unit, Dwarf_Die *die);
-
-/* The value of an unsigned attribute; 0 if it is missing. */
-uint64_t dwarf_number(Dwarf_Die *die, unsigned name);
 
 #endif

@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "dwarf/dwarf_unit.h"
+#include "dwarf/dwarf_read.h"
 #include "dwarf/split_unit.h"
 
 #define ADDRESS_BYTES 8u

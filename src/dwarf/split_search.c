@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dwarf/dwarf_unit.h"
+#include "dwarf/dwarf_read.h"
 #include "util/cleanup.h"
 #include "util/path.h"
 #include "util/regular_file.h"

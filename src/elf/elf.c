@@ -11,6 +11,8 @@
 
 #include "arch/arch.h"
 #include "elf/elf_file.h"
+#include "elf/elf_links.h"
+#include "elf/usdt.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
 #include "util/regular_file.h"

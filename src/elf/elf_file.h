@@ -13,9 +13,10 @@
 #include <stdint.h>
 
 #include "elf/elf.h"
-#include "elf/elf_links.h"
-#include "elf/usdt.h"
 #include "util/error.h"
+
+struct elf_links;
+struct usdt_places;
 
 #define ELF_BUILD_ID_MAX_BYTES 64u
 

@@ -5,6 +5,8 @@
 
 #include "confined/confined.h"
 #include "elf/elf_file.h"
+#include "elf/elf_links.h"
+#include "elf/usdt.h"
 
 enum elf_request {
 	/* An open file, and its name for errors. Answer: a handle, which identifies the

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "options/option_table.h"
+#include "options/options.h"
 
 #define VIEW(name) #name,
 const char *const choice_view_names[] = {
@@ -77,33 +77,3 @@ const char *const choice_topics[] = {[HELP_SHORT] = "short",
 				     [HELP_GROUP + GROUP_OUTPUT] = "output",
 				     [HELP_GROUP + GROUP_ADVANCED] = "advanced",
 				     NULL};
-
-void option_append_expected(const struct option_row *row, struct strbuf *text)
-{
-	if (row->expected) {
-		strbuf_append(text, row->expected);
-		return;
-	}
-	for (size_t i = 0; row->choices[i]; i++)
-		strbuf_appendf(text, "%s'%s'",
-			       !i                    ? ""
-			       : row->choices[i + 1] ? ", "
-						     : " or ",
-			       row->choices[i]);
-}
-
-const char *option_group_name(enum option_group group)
-{
-	static const char *const names[GROUP_COUNT] = {
-		[GROUP_TARGET] = "Target",
-		[GROUP_REPORTS] = "Reports",
-		[GROUP_UNREACHABLE] = "Unreachable blocks",
-		[GROUP_FILTER] = "Filter",
-		[GROUP_LIMITS] = "Limits",
-		[GROUP_NAMES] = "Names",
-		[GROUP_OUTPUT] = "Output",
-		[GROUP_ADVANCED] = "Advanced",
-	};
-
-	return names[group];
-}

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that options take, each list ended by NULL. For option_table.c. */
+/* The groups of options, and the words that options take, each list ended by NULL. */
 #ifndef OPTIONS_OPTION_CHOICES_H
 #define OPTIONS_OPTION_CHOICES_H
+
+/* In the order of the help text. */
+enum option_group {
+	GROUP_TARGET,
+	GROUP_REPORTS,
+	GROUP_UNREACHABLE,
+	GROUP_FILTER,
+	GROUP_LIMITS,
+	GROUP_NAMES,
+	GROUP_OUTPUT,
+	GROUP_ADVANCED,
+	GROUP_COUNT,
+};
 
 extern const char *const choice_view_names[];
 extern const char *const choice_sorts[];

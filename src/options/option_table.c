@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "bpf/cache.h"
-#include "options/option_choices.h"
 #include "util/units.h"
 
 #define FIELD(member)                                                                    \
@@ -24,3 +23,33 @@
 const struct option_row option_rows[OPTION_ID_COUNT] = {
 #include "options/option_rows.h"
 };
+
+void option_append_expected(const struct option_row *row, struct strbuf *text)
+{
+	if (row->expected) {
+		strbuf_append(text, row->expected);
+		return;
+	}
+	for (size_t i = 0; row->choices[i]; i++)
+		strbuf_appendf(text, "%s'%s'",
+			       !i                    ? ""
+			       : row->choices[i + 1] ? ", "
+						     : " or ",
+			       row->choices[i]);
+}
+
+const char *option_group_name(enum option_group group)
+{
+	static const char *const names[GROUP_COUNT] = {
+		[GROUP_TARGET] = "Target",
+		[GROUP_REPORTS] = "Reports",
+		[GROUP_UNREACHABLE] = "Unreachable blocks",
+		[GROUP_FILTER] = "Filter",
+		[GROUP_LIMITS] = "Limits",
+		[GROUP_NAMES] = "Names",
+		[GROUP_OUTPUT] = "Output",
+		[GROUP_ADVANCED] = "Advanced",
+	};
+
+	return names[group];
+}

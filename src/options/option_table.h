@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "compile/source_mode.h"
+#include "options/option_choices.h"
 #include "options/options.h"
 #include "util/strbuf.h"
 
@@ -22,18 +23,6 @@ enum option_id {
 	OPTION_ID_COUNT,
 };
 #undef OPTION
-
-enum option_group {
-	GROUP_TARGET,
-	GROUP_REPORTS,
-	GROUP_UNREACHABLE,
-	GROUP_FILTER,
-	GROUP_LIMITS,
-	GROUP_NAMES,
-	GROUP_OUTPUT,
-	GROUP_ADVANCED,
-	GROUP_COUNT,
-};
 
 /* How the value is parsed. The row has the limits (`min`, `max`) and the field. */
 enum option_kind {

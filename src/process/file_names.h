@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process/proc.h"
+#include "process/maps.h"
 
 struct file_name {
 	uint64_t inode;

@@ -1,13 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parser of /proc/PID/maps. Used inside process/ and by its tests. */
+/* The lines of /proc/PID/maps, and their parser. */
 #ifndef PROCESS_MAPS_H
 #define PROCESS_MAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "process/proc.h"
 #include "util/error.h"
+#include "util/vec.h"
+
+/* One line of /proc/PID/maps (Documentation/filesystems/proc.rst, section 1.1). */
+struct proc_mapping {
+	uint64_t start, end;  /* end exclusive */
+	uint64_t file_offset; /* bytes */
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	bool readable, writable, executable;
+	bool shared;  /* MAP_SHARED */
+	bool deleted; /* the path ended in " (deleted)", which is cut off */
+	char *path; /* escaped newlines decoded (maps_parse()); "" for anonymous memory */
+};
+
+struct proc_maps {
+	VEC(struct proc_mapping) mappings; /* in address order */
+};
+
+/* How the kernel writes a newline in a path, and what it appends to the path of a file
+ * without a name. */
+#define MAPS_DELETED     " (deleted)"
+#define MAPS_DELETED_LEN (sizeof(MAPS_DELETED) - 1)
+#define MAPS_NEWLINE     "\\012"
+#define MAPS_NEWLINE_LEN (sizeof(MAPS_NEWLINE) - 1)
 
 /*
  * Append the mappings in `text` (`size_bytes` long, lines ended by a newline) to `ret`.
@@ -23,20 +47,6 @@
 struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *ret)
 	__attribute__((warn_unused_result));
 
-/*
- * Correct paths that maps_parse() wrongly decoded or cut. A path is restored if a file
- * with the literal name exists below the directory `root_fd` and has the mapping's
- * device and inode.
- */
-struct error *maps_settle_names(int root_fd, struct proc_maps *maps)
-	__attribute__((warn_unused_result));
-
-/* Is the file of the O_PATH descriptor `place` the mapped file? It is opened only on file
- * systems where stat(2) cannot answer (file_names_check()). */
-bool maps_is_file(int place, const struct proc_mapping *mapping);
-
-/* Is the file at `path`, below the directory `root_fd`, the mapped file? No symbolic link
- * is followed: the kernel reports paths without links. */
-bool maps_same_file(int root_fd, const char *path, const struct proc_mapping *mapping);
+void proc_maps_deinit(struct proc_maps *maps);
 
 #endif

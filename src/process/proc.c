@@ -11,13 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "elf/elf.h"
 #include "process/live_thread.h"
-#include "process/maps.h"
+#include "process/maps_files.h"
 #include "process/procfs.h"
 #include "process/stand_in.h"
 #include "util/cleanup.h"
@@ -277,6 +278,24 @@ struct error *proc_adopt(int pid, int pidfd, struct proc **ret)
 		return error_no_memory();
 	proc->root->fd = -1;
 	*ret = take(proc);
+	return NULL;
+}
+
+struct error *proc_adopt_stand_in(int pid, const char *command, struct stand_in *stand_in,
+				  struct proc **ret)
+{
+	/* Serves as the pidfd. It never becomes readable, so the process never seems to
+	 * exit. */
+	int never_fd = eventfd(0, EFD_CLOEXEC);
+	struct error *err = never_fd >= 0 ? proc_adopt(pid, never_fd, ret)
+					  : error_errno(ERROR_IO, errno, "eventfd");
+
+	if (err) {
+		stand_in_destroy(stand_in);
+		return err;
+	}
+	(*ret)->stand_in = stand_in;
+	snprintf((*ret)->command, sizeof((*ret)->command), "%s", command);
 	return NULL;
 }
 

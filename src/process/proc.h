@@ -11,24 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "process/maps.h"
 #include "util/error.h"
-#include "util/vec.h"
-
-/* One line of /proc/PID/maps (Documentation/filesystems/proc.rst, section 1.1). */
-struct proc_mapping {
-	uint64_t start, end;  /* end exclusive */
-	uint64_t file_offset; /* bytes */
-	uint64_t inode;
-	uint32_t dev_major, dev_minor;
-	bool readable, writable, executable;
-	bool shared;  /* MAP_SHARED */
-	bool deleted; /* the path ended in " (deleted)", which is cut off */
-	char *path;   /* escaped newlines decoded (maps.h); "" for anonymous memory */
-};
-
-struct proc_maps {
-	VEC(struct proc_mapping) mappings; /* in address order */
-};
 
 /* Memory sizes from /proc/PID/status, in bytes; 0: the line is missing. */
 struct proc_memory {
@@ -68,6 +52,11 @@ struct error *proc_open(int pid, struct proc **ret) __attribute__((warn_unused_r
  * empty. */
 struct error *proc_adopt(int pid, int pidfd, struct proc **ret)
 	__attribute__((warn_unused_result));
+/* The exited process `pid`, named `command`, of which only names and lines can be read.
+ * Takes ownership of `stand_in`, also after an error. proc_has_exited() always returns
+ * false for it. */
+struct error *proc_adopt_stand_in(int pid, const char *command, struct stand_in *stand_in,
+				  struct proc **ret) __attribute__((warn_unused_result));
 void proc_close(struct proc *proc);
 
 /* Does a debugger or another program trace it by ptrace(2)? Also true if this cannot be
@@ -93,7 +82,6 @@ void proc_let_go(struct proc *proc);
 /* Read the mappings. ERROR_GONE when the process has exited. */
 struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
 	__attribute__((warn_unused_result));
-void proc_maps_deinit(struct proc_maps *maps);
 
 /* The same, without looking at any file: the paths of files may be wrong (maps.h). `tid`
  * is a thread of the process that has memory (live_thread.h). */

@@ -7,17 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "process/maps.h"
+#include "process/maps_files.h"
 #include "util/cleanup.h"
 #include "util/regular_file.h"
 #include "util/strbuf.h"
 
-DEFINE_CLEANUP(struct proc *, proc_close);
+DEFINE_CLEANUP(struct stand_in *, stand_in_destroy);
 
 struct stand_in {
 	int maps_fd; /* file with the text of "maps" */
@@ -44,7 +43,7 @@ static void put_path(struct strbuf *out, const char *path)
 {
 	for (; *path; path++) {
 		if (*path == '\n')
-			strbuf_append(out, "\\012");
+			strbuf_append(out, MAPS_NEWLINE);
 		else
 			strbuf_append_char(out, *path);
 	}
@@ -75,43 +74,29 @@ static struct error *write_maps(struct stand_in *self)
 	return NULL;
 }
 
-static struct error *fill(struct proc *proc, const char *command,
-			  const struct proc_maps *maps,
+static struct error *fill(struct stand_in *self, const struct proc_maps *maps,
 			  const struct proc_mapping *program, int root_fd)
 {
-	struct stand_in *self = proc->stand_in = calloc(1, sizeof(*self));
-
-	if (!self)
-		return error_no_memory();
 	self->maps_fd = -1;
 	self->program = (size_t)(program - maps->mappings.data);
 	self->root_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 	if (self->root_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot keep a root directory");
-	snprintf(proc->command, sizeof(proc->command), "%s", command);
 	if (!copy_maps(maps, &self->maps))
 		return error_no_memory();
 	return write_maps(self);
 }
 
-struct error *stand_in_create(int pid, const char *command, const struct proc_maps *maps,
+struct error *stand_in_create(const struct proc_maps *maps,
 			      const struct proc_mapping *program, int root_fd,
-			      struct proc **ret)
+			      struct stand_in **ret)
 {
-	_cleanup_(proc_closep) struct proc *proc = NULL;
-	/* Serves as the pidfd. It never becomes readable, so the process never seems to
-	 * exit. */
-	int never_fd = eventfd(0, EFD_CLOEXEC);
-	struct error *err;
+	_cleanup_(stand_in_destroyp) struct stand_in *self = calloc(1, sizeof(*self));
+	struct error *err = self ? fill(self, maps, program, root_fd) : error_no_memory();
 
-	if (never_fd < 0)
-		return error_errno(ERROR_IO, errno, "eventfd");
-	err = proc_adopt(pid, never_fd, &proc);
-	if (!err)
-		err = fill(proc, command, maps, program, root_fd);
 	if (err)
 		return err;
-	*ret = take(proc);
+	*ret = take(self);
 	return NULL;
 }
 

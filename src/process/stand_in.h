@@ -11,21 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process/proc.h"
+#include "process/maps.h"
 #include "util/error.h"
 
 struct stand_in;
 
 /*
- * Create the substitute for the exited process `pid`, named `command`. `maps` is
- * copied: its mappings of files have the numbers that /proc/PID/maps would show
- * (file_names.listed), and `program` is the program's own. `root_fd` is duplicated.
- * proc_has_exited() always returns false for it. It serves only to read names and
- * lines.
+ * Create a substitute, for proc_adopt_stand_in(). `maps` is copied: its mappings of
+ * files have the numbers that /proc/PID/maps would show (file_names.listed), and
+ * `program` is the program's own. `root_fd` is duplicated.
  */
-struct error *stand_in_create(int pid, const char *command, const struct proc_maps *maps,
+struct error *stand_in_create(const struct proc_maps *maps,
 			      const struct proc_mapping *program, int root_fd,
-			      struct proc **ret) __attribute__((warn_unused_result));
+			      struct stand_in **ret) __attribute__((warn_unused_result));
 /* For proc_close(). NULL is fine. */
 void stand_in_destroy(struct stand_in *stand_in);
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "process/live_thread.h"
-#include "process/maps.h"
+#include "process/maps_files.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
 #include "util/regular_file.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/text/brief_page.h"
+#include "render/text/width.h"
 
 #define LEVELS 8
 
@@ -27,7 +27,7 @@ void canvas_deinit(struct canvas *canvas)
 
 static unsigned width_of(const struct canvas *canvas, const char *text)
 {
-	return (unsigned)brief_width(text, strlen(text), canvas->utf8);
+	return (unsigned)text_width(text, strlen(text), canvas->utf8);
 }
 
 unsigned canvas_put(struct canvas *canvas, unsigned x, unsigned y, unsigned width,
@@ -40,7 +40,7 @@ unsigned canvas_put(struct canvas *canvas, unsigned x, unsigned y, unsigned widt
 		return 0;
 	if (width > canvas->columns - x)
 		width = canvas->columns - x;
-	brief_append_cut(&canvas->texts, text, width, canvas->utf8);
+	text_append_within(&canvas->texts, text, width, canvas->utf8);
 	if (canvas->texts.failed)
 		return 0;
 	piece.width = width_of(canvas, canvas->texts.data + piece.text);
@@ -138,7 +138,7 @@ static void fill_cells(const struct canvas *canvas, const struct canvas_piece *p
 
 	while (*text && x < canvas->columns) {
 		size_t bytes = canvas->utf8 ? char_bytes((unsigned char)*text) : 1;
-		size_t width = brief_width(text, bytes, canvas->utf8);
+		size_t width = text_width(text, bytes, canvas->utf8);
 
 		cells[x++] = text;
 		if (width == 2 && x < canvas->columns)

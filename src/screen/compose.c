@@ -155,8 +155,8 @@ static void put_hints(const struct ui *ui, struct canvas *canvas)
 	char right[96];
 	unsigned width;
 
-	snprintf(right, sizeof(right), "%s by %s  %zu/%zu", screen_view_name(model->view),
-		 screen_sort_name(model->sort),
+	snprintf(right, sizeof(right), "%s by %s  %zu/%zu",
+		 screen_view_of(model->view)->name, screen_sort_name(model->sort),
 		 model->items.len ? model->selected + 1 : 0, model->items.len);
 	width = (unsigned)strlen(right);
 	for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "screen/items.h"
+#include "screen/model_items.h"
 #include "screen/views.h"
 #include "util/cleanup.h"
 
@@ -239,6 +239,17 @@ bool model_set_moment(struct model *model, struct moment *moment)
 	if (is_first)
 		model_set_view(model, model->view);
 	return model_update(model);
+}
+
+bool model_has_data(const struct model *model, enum screen_view view)
+{
+	const struct report *report = model->moment->report;
+	unsigned needs = screen_view_of(view)->needs;
+	bool is_event = report->sections[model->section].class == BLOCK_EVENT;
+
+	if (is_event && view == SCREEN_VIEW_THREADS)
+		return false;
+	return (report->data & needs) == needs;
 }
 
 void model_set_view(struct model *model, enum screen_view view)

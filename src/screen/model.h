@@ -12,23 +12,10 @@
 
 #include "screen/moment.h"
 #include "screen/numbers.h"
+#include "screen/views.h"
 #include "util/hashmap.h"
 #include "util/strbuf.h"
 #include "util/vec.h"
-
-enum screen_view {
-	SCREEN_VIEW_CAUSES,
-	SCREEN_VIEW_STACKS,
-	SCREEN_VIEW_TREE,
-	SCREEN_VIEW_FUNCTIONS,
-	SCREEN_VIEW_GROWTH,
-	SCREEN_VIEW_TRAFFIC,
-	SCREEN_VIEW_PEAK,
-	SCREEN_VIEW_THREADS,
-	SCREEN_VIEW_PROCESSES,
-	SCREEN_VIEW_UNREACHABLE,
-	SCREEN_VIEWS,
-};
 
 /* What a line stands for. */
 enum item_kind {
@@ -90,11 +77,8 @@ struct model {
 void model_init(struct model *ret);
 void model_deinit(struct model *model);
 
-/* The name of a view, and the columns it has (a set of COLUMN()). Static string. */
-const char *screen_view_name(enum screen_view view);
-unsigned screen_view_columns(enum screen_view view);
 /* Does the report have what the view shows? */
-bool screen_view_has_data(const struct model *model, enum screen_view view);
+bool model_has_data(const struct model *model, enum screen_view view);
 
 /* Show another moment; the selection stays on its line. NULL is not allowed. False:
  * memory is out. */

@@ -96,15 +96,8 @@ static struct error *group_snapshot(struct moment *moment, bool is_split)
 	if (is_split)
 		return snapshot_split(snap, true, &moment->made) ? NULL
 								 : error_no_memory();
-	moment->made.merge = snapshot_merge_create();
-	if (!moment->made.merge)
-		return error_no_memory();
-
-	struct snapshot_merge *merge = moment->made.merge;
-
-	ok = snapshot_merge(merge, snap, true, &moment->made);
-	/* The result depends on the merge. */
-	moment->made.merge = merge;
+	moment->merge = snapshot_merge_create();
+	ok = moment->merge && snapshot_merge(moment->merge, snap, true, &moment->made);
 	return ok ? NULL : error_no_memory();
 }
 
@@ -187,6 +180,7 @@ void moment_destroy(struct moment *moment)
 	report_destroy(moment->report);
 	report_history_destroy(moment->history);
 	snapshot_made_deinit(&moment->made);
+	snapshot_merge_destroy(moment->merge);
 	snapshot_file_deinit(&moment->file);
 	free(moment);
 }

@@ -45,6 +45,7 @@ struct moment_section {
 
 struct moment {
 	struct snapshot_file file;
+	struct snapshot_merge *merge; /* `made` depends on it; NULL: no merge */
 	struct snapshot_made made;
 	struct report_history *history;
 	struct report *report; /* all call paths, also those that hold nothing now */

@@ -25,7 +25,7 @@ void ui_deinit(struct ui *ui)
 
 static void lay_out(struct ui *ui)
 {
-	unsigned wanted = screen_view_columns(ui->model.view);
+	unsigned wanted = screen_view_of(ui->model.view)->columns;
 
 	if (ui->model.marked)
 		wanted = (wanted & ~COLUMN(COLUMN_GROWTH)) | COLUMN(COLUMN_SINCE_MARK);
@@ -87,7 +87,7 @@ size_t ui_choice_count(const struct ui *ui)
 const char *ui_choice_name(const struct ui *ui, size_t index)
 {
 	if (ui->mode == UI_CHOOSE_VIEW)
-		return screen_view_name((enum screen_view)index);
+		return screen_view_of((enum screen_view)index)->name;
 	if (ui->mode == UI_CHOOSE_SORT)
 		return screen_sort_name((enum screen_sort)index);
 	return files[index];
@@ -107,7 +107,7 @@ bool ui_choice_is_possible(const struct ui *ui, size_t index)
 	if (!ui->model.moment)
 		return false;
 	if (ui->mode == UI_CHOOSE_VIEW)
-		return screen_view_has_data(&ui->model, (enum screen_view)index);
+		return model_has_data(&ui->model, (enum screen_view)index);
 	if (ui->mode != UI_CHOOSE_SORT)
 		return true;
 	needs = screen_sort_needs((enum screen_sort)index);
@@ -262,7 +262,7 @@ static void next_class(struct ui *ui)
 	}
 	model->section = (model->section + 1) % model->moment->section_count;
 	model->selected = model->first = 0;
-	if (!screen_view_has_data(model, model->view))
+	if (!model_has_data(model, model->view))
 		model_set_view(model, SCREEN_VIEW_CAUSES);
 	if (!model_set_mark(model, model->marked) || !model_update(model))
 		say(ui, "out of memory");

@@ -4,7 +4,21 @@
 #define SCREEN_VIEWS_H
 
 #include "screen/layout.h"
-#include "screen/model.h"
+#include "screen/numbers.h"
+
+enum screen_view {
+	SCREEN_VIEW_CAUSES,
+	SCREEN_VIEW_STACKS,
+	SCREEN_VIEW_TREE,
+	SCREEN_VIEW_FUNCTIONS,
+	SCREEN_VIEW_GROWTH,
+	SCREEN_VIEW_TRAFFIC,
+	SCREEN_VIEW_PEAK,
+	SCREEN_VIEW_THREADS,
+	SCREEN_VIEW_PROCESSES,
+	SCREEN_VIEW_UNREACHABLE,
+	SCREEN_VIEWS,
+};
 
 struct screen_view_ops {
 	const char *name;

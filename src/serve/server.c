@@ -243,6 +243,6 @@ void server_run(const struct server_options *options, int feed, int listener)
 		&server, MHD_OPTION_NOTIFY_CONNECTION, connected, &server,
 		MHD_OPTION_END);
 	if (daemon)
-		worker_run(options, feed, server.jobs);
+		worker_run(options->options, options->setup, feed, server.jobs);
 	/* Its connections end with the process. */
 }

@@ -33,7 +33,7 @@ struct kept {
 };
 
 struct worker {
-	const struct server_options *options;
+	const struct options *options;
 	struct jobs *jobs;
 	struct observer *observer;
 	VEC(struct kept) kept;
@@ -91,7 +91,7 @@ static struct error *render(const struct worker *w, const struct job *job,
 			    const struct report *report, struct rendered **ret)
 {
 	const struct page page = {
-		.options = w->options->options,
+		.options = w->options,
 		.observation = observation,
 		.report = report,
 		.query = &job->query,
@@ -236,12 +236,13 @@ static void serve(struct worker *w, struct job *job)
 		end_changes(w, job);
 }
 
-void worker_run(const struct server_options *options, int feed, struct jobs *jobs)
+void worker_run(const struct options *options, const struct report_setup *setup, int feed,
+		struct jobs *jobs)
 {
 	struct worker w = {.options = options, .jobs = jobs};
 	bool has_newest = false;
 
-	w.observer = observer_create(feed, options->options, options->setup);
+	w.observer = observer_create(feed, options, setup);
 	while (w.observer && !w.is_over) {
 		uint64_t until_ns = has_newest ? clock_now_ns() + KEEP_NS : UINT64_MAX;
 		struct job *job = jobs_take(jobs, until_ns);

@@ -4,10 +4,12 @@
 #ifndef SERVE_WORKER_H
 #define SERVE_WORKER_H
 
+#include "options/options.h"
+#include "output/report_setup.h"
 #include "serve/jobs.h"
-#include "serve/server.h"
 
 /* Work until the run has ended. */
-void worker_run(const struct server_options *options, int feed, struct jobs *jobs);
+void worker_run(const struct options *options, const struct report_setup *setup, int feed,
+		struct jobs *jobs);
 
 #endif

@@ -8,7 +8,6 @@ void made_init(struct snapshot_made *made, struct snapshot *snap)
 {
 	made->snap = snap;
 	made->view.made_of = NULL;
-	made->merge = NULL;
 }
 
 void made_begin(struct snapshot_made *made)
@@ -50,8 +49,6 @@ void snapshot_made_deinit(struct snapshot_made *made)
 {
 	struct snapshot *view = &made->view;
 
-	snapshot_merge_destroy(made->merge);
-	made->merge = NULL;
 	if (!view->made_of)
 		return;
 	FREE_OWN(view, stacks);

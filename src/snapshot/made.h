@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes a changed view of a snapshot. The view shares all vectors that are not copied.
- * Private to snapshot/. */
+/* A changed view of a snapshot, which shares all vectors that are not copied. */
 #ifndef SNAPSHOT_MADE_H
 #define SNAPSHOT_MADE_H
 
-#include "snapshot/merge.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Begin with made->snap == snap: nothing is changed or copied. */
+#include "snapshot/snapshot.h"
+
+/* A snapshot prepared for a report. Do not copy it: `snap` may point into it. */
+struct snapshot_made {
+	struct snapshot *snap; /* the original snapshot, or `view`; borrowed */
+	struct snapshot view;
+};
+
+void snapshot_made_deinit(struct snapshot_made *made);
+
+/* The rest is private to snapshot/. Begin with made->snap == snap: nothing is changed
+ * or copied. */
 void made_init(struct snapshot_made *made, struct snapshot *snap);
 
 /* Make made->snap point to made->view, which shares all data with the snapshot. Vectors

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "snapshot/made.h"
 #include "snapshot/stack_identity.h"
 #include "util/cleanup.h"
 #include "util/saturate.h"

@@ -13,9 +13,7 @@
 #ifndef SNAPSHOT_MERGE_H
 #define SNAPSHOT_MERGE_H
 
-#include <stdbool.h>
-
-#include "snapshot/snapshot.h"
+#include "snapshot/made.h"
 
 /* Records which stacks of a run are shown as one. This is decided for each stack when
  * its process is first known, and then kept: a number means the same call path for the
@@ -24,13 +22,6 @@ struct snapshot_merge;
 
 struct snapshot_merge *snapshot_merge_create(void); /* NULL when out of memory */
 void snapshot_merge_destroy(struct snapshot_merge *merge);
-
-/* A snapshot prepared for a report. Do not copy it: `snap` may point into it. */
-struct snapshot_made {
-	struct snapshot *snap; /* the original snapshot, or `view`; borrowed */
-	struct snapshot view;
-	struct snapshot_merge *merge; /* destroyed with it; NULL: not owned */
-};
 
 /*
  * Show stacks of equal identity as one. `snap` is the next snapshot of a run: it uses the
@@ -68,7 +59,5 @@ bool snapshot_merge(struct snapshot_merge *merge, struct snapshot *snap, bool ke
  */
 bool snapshot_split(struct snapshot *snap, bool keep, struct snapshot_made *ret)
 	__attribute__((warn_unused_result));
-
-void snapshot_made_deinit(struct snapshot_made *made);
 
 #endif

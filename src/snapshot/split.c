@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 
-#include "snapshot/made.h"
+#include "snapshot/merge.h"
 #include "util/hashmap.h"
 
 /* The key of a stack for one process. */

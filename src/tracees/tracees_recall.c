@@ -164,13 +164,16 @@ static struct error *open_names(struct recall *r, struct tracee *t,
 				const struct proc_maps *maps, int root_fd)
 {
 	const struct proc_mapping *program = &maps->mappings.data[0];
-	struct proc *proc = NULL;
+	struct stand_in *stand_in;
+	struct proc *proc;
 	struct error *err;
 
 	vec_foreach (m, &maps->mappings)
 		if (!strcmp(m->path, t->reported_code->mappings.data[0].path))
 			program = m;
-	err = stand_in_create(t->pid, t->command, maps, program, root_fd, &proc);
+	err = stand_in_create(maps, program, root_fd, &stand_in);
+	if (!err)
+		err = proc_adopt_stand_in(t->pid, t->command, stand_in, &proc);
 	if (err)
 		return err;
 	proc->executable = strdup(program->path);

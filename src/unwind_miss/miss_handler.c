@@ -410,8 +410,8 @@ struct error *miss_handler_create(const struct miss_maps *maps, struct miss_hand
 		err = map_tables(l);
 	if (err)
 		return err;
-	err = miss_processes_init(&l->processes, &l->maps, &l->rules, &l->tables,
-				  l->moves);
+	err = miss_processes_init(&l->processes, &l->maps, &l->rules, &l->tables.files,
+				  &l->tables.layouts, l->moves);
 	if (!err)
 		err = miss_tables_init(&l->tables, maps, &l->processes);
 	if (!err)

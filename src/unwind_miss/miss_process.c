@@ -6,7 +6,6 @@
 
 #include "abi.h"
 #include "unwind_miss/code_ranges.h"
-#include "unwind_miss/miss_tables.h"
 #include "bpf/syscall.h"
 #include "util/clock.h"
 
@@ -57,6 +56,25 @@ static uint64_t moves_of(void *arg, int pid)
 	return while_untraced + (find_slot(processes, tgid, &slot)
 					 ? load(&processes->moves[slot].onto)
 					 : 0);
+}
+
+void miss_processes_set_layout(struct miss_processes *processes, uint32_t slot,
+			       uint64_t number)
+{
+	struct miss_process *p = &processes->by_slot[slot];
+
+	__atomic_store_n(&processes->maps->processes[slot].layout, number,
+			 __ATOMIC_SEQ_CST);
+	if (p->layout)
+		layouts_put(processes->layouts, p->layout);
+	p->layout = number;
+}
+
+/* The slot has another process, or code of its process was replaced. */
+static void drop_layout(struct miss_processes *processes, uint32_t slot)
+{
+	miss_processes_set_layout(processes, slot, 0);
+	processes->by_slot[slot].shown = 0;
 }
 
 /* --- rules of replaced code ------------------------------------------------------- */
@@ -111,7 +129,7 @@ static void on_replaced(void *arg, uint32_t slot, const struct code_replaced *wh
 	processes->by_slot[slot].known_ns = clock_now_ns();
 	miss_processes_doubt(processes, slot);
 	rule_table_purge(processes->rules, slot, is_elsewhere, &place);
-	miss_tables_drop(processes->tables, slot);
+	drop_layout(processes, slot);
 	miss_processes_doubt(processes, slot);
 	if ((processes->rules->count != before || has_layout) && is_in_doubt)
 		processes->doubtful++;
@@ -135,17 +153,19 @@ static void on_image_closed(void *arg, uint32_t number)
 {
 	struct miss_processes *processes = arg;
 
-	unwind_tables_remove(&processes->tables->files, number);
+	unwind_tables_remove(processes->files, number);
 }
 
 struct error *miss_processes_init(struct miss_processes *processes,
 				  const struct miss_maps *maps, struct rule_table *rules,
-				  struct miss_tables *tables, struct abi_moves *moves)
+				  struct unwind_tables *files, struct layouts *layouts,
+				  struct abi_moves *moves)
 {
 	*processes = (struct miss_processes){
 		.maps = maps,
 		.rules = rules,
-		.tables = tables,
+		.files = files,
+		.layouts = layouts,
 		.moves = moves,
 		.by_slot =
 			calloc(maps->sizes->process_slots, sizeof(*processes->by_slot)),
@@ -171,7 +191,7 @@ void miss_processes_deinit(struct miss_processes *processes)
 static void remove_rules(struct miss_processes *processes, uint32_t slot)
 {
 	rule_table_purge(processes->rules, slot, NULL, NULL);
-	miss_tables_drop(processes->tables, slot);
+	drop_layout(processes, slot);
 	code_ranges_clear(&processes->moves[slot]);
 }
 

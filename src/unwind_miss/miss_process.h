@@ -6,11 +6,11 @@
 
 #include <stdint.h>
 
-#include "unwind_miss/miss_handler.h"
+#include "unwind_miss/miss_shared.h"
+#include "unwind_miss/layouts.h"
 #include "unwind_miss/miss_code.h"
 #include "unwind_miss/rule_table.h"
-
-struct miss_tables;
+#include "unwind_miss/unwind_tables.h"
 
 struct miss_process {
 	uint64_t tgid;     /* 0: none */
@@ -34,16 +34,19 @@ struct miss_processes {
 	struct abi_moves *moves;      /* mapped; borrowed; sizes.process_slots elements */
 	struct miss_process *by_slot; /* sizes.process_slots elements */
 	struct miss_code code;
-	struct miss_tables *tables; /* borrowed */
+	/* Whole files' rules and the layouts of processes; both borrowed. */
+	struct unwind_tables *files;
+	struct layouts *layouts;
 	uint64_t doubtful; /* times that walks may have used rules of replaced code */
 	uint32_t looked;   /* slot that miss_processes_look_over() checked last */
 	uint64_t next_eviction_ns; /* CLOCK_MONOTONIC ns; no process's turn before then */
 };
 
-/* Keeps all pointers. `tables` may be initialized later. */
+/* Keeps all pointers. `files` and `layouts` may be initialized later. */
 struct error *miss_processes_init(struct miss_processes *processes,
 				  const struct miss_maps *maps, struct rule_table *rules,
-				  struct miss_tables *tables, struct abi_moves *moves)
+				  struct unwind_tables *files, struct layouts *layouts,
+				  struct abi_moves *moves)
 	__attribute__((warn_unused_result));
 void miss_processes_deinit(struct miss_processes *processes);
 
@@ -56,6 +59,11 @@ struct process_code *miss_processes_get(struct miss_processes *processes, uint32
  * Then the current rules hold for a walk of that time. */
 bool miss_processes_unchanged(const struct miss_processes *processes, uint32_t slot,
 			      uint64_t at_ns);
+
+/* Set the layout that the probes use (unwind_miss/layouts.h; 0: none), and release the
+ * previous one. */
+void miss_processes_set_layout(struct miss_processes *processes, uint32_t slot,
+			       uint64_t number);
 
 /* Invalidate the stacks that the probes remember and the walks that are running: they may
  * depend on rules that are about to be removed. */

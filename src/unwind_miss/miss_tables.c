@@ -42,24 +42,6 @@ void miss_tables_deinit(struct miss_tables *tables)
 	layouts_deinit(&tables->layouts);
 }
 
-/* Set the layout that the probes use, and release the previous one. */
-static void set_layout(struct miss_tables *tables, uint32_t slot, uint64_t number)
-{
-	struct miss_process *p = &tables->processes->by_slot[slot];
-
-	__atomic_store_n(&tables->processes->maps->processes[slot].layout, number,
-			 __ATOMIC_SEQ_CST);
-	if (p->layout)
-		layouts_put(&tables->layouts, p->layout);
-	p->layout = number;
-}
-
-void miss_tables_drop(struct miss_tables *tables, uint32_t slot)
-{
-	set_layout(tables, slot, 0);
-	tables->processes->by_slot[slot].shown = 0;
-}
-
 void miss_tables_show(struct miss_tables *tables, uint32_t slot,
 		      struct process_code *code)
 {
@@ -89,7 +71,7 @@ void miss_tables_show(struct miss_tables *tables, uint32_t slot,
 		return;
 	if (kept)
 		number = layouts_get(&tables->layouts, ranges, kept);
-	set_layout(tables, slot, number);
+	miss_processes_set_layout(tables->processes, slot, number);
 	if (number || !kept)
 		p->shown = version;
 	else

@@ -41,7 +41,4 @@ bool miss_tables_show_mapped(struct miss_tables *tables);
 void miss_tables_follow(struct miss_tables *tables, uint32_t slot,
 			struct process_code *code, const struct walk *walk);
 
-/* Drop the layout: the slot has another process, or code of its process was replaced. */
-void miss_tables_drop(struct miss_tables *tables, uint32_t slot);
-
 #endif

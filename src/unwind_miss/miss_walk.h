@@ -8,7 +8,7 @@
 
 #include "abi.h"
 #include "abi_walk.h"
-#include "unwind_miss/miss_handler.h"
+#include "unwind_miss/miss_shared.h"
 #include "unwind_miss/miss_process.h"
 #include "unwind_miss/miss_tables.h"
 #include "unwind_miss/rule_table.h"

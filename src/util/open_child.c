@@ -172,8 +172,7 @@ static void keep_only(const int lanes[OPEN_LANES])
 	syscall(SYS_close_range, FIRST_LANE + OPEN_LANES, ~0U, 0);
 }
 
-_Noreturn void open_child_run(const struct open_helper_options *options,
-			      const int lanes[OPEN_LANES], int parent)
+_Noreturn void open_child_run(void (*shed)(void), const int lanes[OPEN_LANES], int parent)
 {
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1};
 	pthread_attr_t attributes;
@@ -188,8 +187,8 @@ _Noreturn void open_child_run(const struct open_helper_options *options,
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	keep_only(lanes);
-	if (options->shed)
-		options->shed();
+	if (shed)
+		shed();
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	for (intptr_t i = 1; i < OPEN_LANES; i++)

@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "util/open_helper.h"
-
 /* include/uapi/linux/openat2.h, Linux 5.12 */
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
@@ -51,9 +49,10 @@ uint64_t open_call_system(int fd);
 /* Do servers answer for files of this file system (f_type of statfs(2))? */
 bool open_call_is_of_server(uint64_t system);
 
-/* The child's life: answer the requests of each of the OPEN_LANES sockets until the
- * parent, whose process id is given, has closed them. */
-_Noreturn void open_child_run(const struct open_helper_options *options,
-			      const int lanes[OPEN_LANES], int parent);
+/* The child's life: give up privileges by `shed` (NULL: keep them), then answer the
+ * requests of each of the OPEN_LANES sockets until the parent, whose process id is given,
+ * has closed them. */
+_Noreturn void open_child_run(void (*shed)(void), const int lanes[OPEN_LANES],
+			      int parent);
 
 #endif

@@ -96,7 +96,7 @@ struct error *open_helper_start(const struct open_helper_options *options)
 	if (!err) {
 		h->pid = fork();
 		if (!h->pid)
-			open_child_run(options, theirs, parent);
+			open_child_run(options->shed, theirs, parent);
 		if (h->pid < 0)
 			err = error_errno(ERROR_IO, errno, "cannot fork");
 	}

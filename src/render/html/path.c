@@ -21,7 +21,7 @@ void html_append_function(struct strbuf *out, const struct report_frame *frame,
 	struct strbuf name = {0}, cut = {0};
 
 	brief_append_name(&name, frame);
-	brief_append_cut(&cut, strbuf_text(&name), NAME_COLUMNS, true);
+	text_append_within(&cut, strbuf_text(&name), NAME_COLUMNS, true);
 	strbuf_append(out, is_first ? "<code class=\"first\">" : "<code>");
 	html_move_text(out, &cut);
 	strbuf_append(out, "</code>");

@@ -245,7 +245,7 @@ static void put_cause(struct brief_page *page, const struct list *list,
 
 	put_title(page, list, cause);
 	append_sums(&text, list, cause, detail);
-	width = brief_width(strbuf_text(&text), text.len, utf8) + strlen("; from ");
+	width = text_width(strbuf_text(&text), text.len, utf8) + strlen("; from ");
 	room = page->columns > indent + width ? page->columns - indent - width : 0;
 	if (detail == DETAIL_LITTLE)
 		brief_append_callers(&callers, list->causes, cause, room, utf8);

@@ -65,7 +65,7 @@ static const char *without_namespaces(const struct strbuf *name, size_t columns,
 
 	/* Colons in "{{closure}}" or behind "operator" do not end a namespace. */
 	while (strnlen(text, bytes + 1) > bytes ||
-	       brief_width(text, strlen(text), utf8) > columns) {
+	       text_width(text, strlen(text), utf8) > columns) {
 		at = text + strcspn(text, ":{<");
 		if (at[0] != ':' || at[1] != ':' || !at[2] || at == text)
 			break;
@@ -83,11 +83,11 @@ void brief_append_frame(struct strbuf *text, const struct report_frame *frame,
 	brief_append_name(&name, frame);
 	brief_append_place(&place, frame, executable);
 	/* A space and parentheses go with it. */
-	place_width = place.len ? brief_width(place.data, place.len, utf8) + 3 : 0;
+	place_width = place.len ? text_width(place.data, place.len, utf8) + 3 : 0;
 	if (place_width > columns / PLACE_SHARE)
 		place_width = 0;
-	brief_append_cut(text, without_namespaces(&name, columns - place_width, utf8),
-			 columns - place_width, utf8);
+	text_append_within(text, without_namespaces(&name, columns - place_width, utf8),
+			   columns - place_width, utf8);
 	if (place_width)
 		strbuf_appendf(text, " (%s)", place.data);
 	text->failed |= name.failed || place.failed;
@@ -142,7 +142,7 @@ void brief_append_cause(struct strbuf *text, const struct cause *cause, size_t c
 		brief_append_frame(text, row->frames[part->named_by], executable_of(row),
 				   columns, utf8);
 	else
-		brief_append_cut(text, end ? end : "no frames", columns, utf8);
+		text_append_within(text, end ? end : "no frames", columns, utf8);
 }
 
 void brief_put_cause(struct brief_page *page, enum text_style style, size_t indent,
@@ -336,7 +336,7 @@ void brief_append_callers(struct strbuf *text, const struct causes *causes,
 		strbuf_clear(&name);
 		strbuf_append(&name, used ? ", " : "");
 		brief_append_name(&name, part->row->frames[i]);
-		width = brief_width(strbuf_text(&name), name.len, utf8);
+		width = text_width(strbuf_text(&name), name.len, utf8);
 		/* There must be room for ", ..." behind it. */
 		if (used + width + 5 > columns) {
 			strbuf_append(text, used ? ", ..." : "");

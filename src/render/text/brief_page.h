@@ -5,10 +5,7 @@
 #define RENDER_TEXT_BRIEF_PAGE_H
 
 #include "render/text/page.h"
-
-/* Columns of a page without a terminal, and the fewest of any page. */
-#define BRIEF_COLUMNS_DEFAULT 80
-#define BRIEF_COLUMNS_MIN     10
+#include "render/text/width.h"
 
 struct brief_page {
 	const struct report *report;
@@ -20,16 +17,6 @@ struct brief_page {
 
 /* Prepare an empty page. The caller calls strbuf_deinit() on its text. */
 void brief_page_init(struct brief_page *page, const struct report *report);
-
-/*
- * The columns that `len` bytes of escaped text take (util/escape.h): characters of East
- * Asia and pictures take two. Without `utf8` each byte takes one. Rather too many than
- * too few: combining characters count too.
- */
-size_t brief_width(const char *text, size_t len, bool utf8);
-
-/* Append `text` to `out`. If it is wider than `columns`, "..." replaces its middle. */
-void brief_append_cut(struct strbuf *out, const char *text, size_t columns, bool utf8);
 
 /* The columns that are left on the current line. */
 size_t brief_room(const struct brief_page *page);

@@ -17,7 +17,7 @@ static void append_called(struct strbuf *name, const struct verdict *v, size_t r
 
 	strbuf_append(&caller, " by ");
 	brief_append_name(&caller, v->caller);
-	width = brief_width(strbuf_text(&caller), caller.len, utf8);
+	width = text_width(strbuf_text(&caller), caller.len, utf8);
 	for (int i = 0; i < 2 && !name->len; i++) {
 		const struct cause_part *part = v->cause->parts;
 
@@ -25,7 +25,7 @@ static void append_called(struct strbuf *name, const struct verdict *v, size_t r
 			brief_append_name(name, part->row->frames[part->named_by]);
 		else
 			brief_append_cause(name, v->cause, SIZE_MAX / 4, utf8);
-		if (brief_width(strbuf_text(name), name->len, utf8) + width > room)
+		if (text_width(strbuf_text(name), name->len, utf8) + width > room)
 			strbuf_clear(name);
 	}
 	if (name->len)
@@ -44,7 +44,7 @@ static void append_name(struct strbuf *name, const struct verdict *v, size_t roo
 	if (name->len)
 		return;
 	brief_append_cause(name, v->cause, room, utf8);
-	if (brief_width(strbuf_text(name), name->len, utf8) + more > room &&
+	if (text_width(strbuf_text(name), name->len, utf8) + more > room &&
 	    more + 2 * NAME_MIN <= room) {
 		strbuf_clear(name);
 		brief_append_cause(name, v->cause, room - more, utf8);
@@ -83,7 +83,7 @@ static void fit(const struct verdict_words *words, const struct verdict *v,
 	if (name.len) {
 		strbuf_append(out, strbuf_text(&words->share));
 		strbuf_append(out, strbuf_text(&name));
-		room -= share + brief_width(name.data, name.len, utf8);
+		room -= share + text_width(name.data, name.len, utf8);
 	}
 	if (more <= room) {
 		strbuf_append(out, strbuf_text(&words->more));

@@ -91,11 +91,11 @@ size_t text_append_group(struct strbuf *text, const struct report *report,
 	size_t before = text->len;
 
 	append_name(&name, report, groups, group);
-	brief_append_cut(text, strbuf_text(&name), most, utf8);
+	text_append_within(text, strbuf_text(&name), most, utf8);
 	text->failed |= name.failed;
 	strbuf_deinit(&name);
 	return text->failed ? 0
-			    : brief_width(text->data + before, text->len - before, utf8);
+			    : text_width(text->data + before, text->len - before, utf8);
 }
 
 void text_append_group_place(struct strbuf *text, const struct report *report,

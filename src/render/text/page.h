@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "render/frame_texts.h"
+#include "render/text/style.h"
 #include "report/report.h"
 #include "util/strbuf.h"
 #include "util/units.h"
@@ -19,17 +20,7 @@ struct text_page {
 	struct units_text clock;   /* local time of the snapshot, "03:04:05" */
 };
 
-/* Styles; written only if report.options.color is set. */
-enum text_style {
-	TEXT_PLAIN, /* reset */
-	TEXT_TITLE,
-	TEXT_HEADING,
-	TEXT_NUMBER,
-	TEXT_FUNCTION,
-	TEXT_DIM,
-	TEXT_WARNING,
-};
-void text_append_style(struct strbuf *text, bool color, enum text_style style);
+/* Styles are written only if report.options.color is set. */
 void text_set_style(struct text_page *page, enum text_style style);
 
 /* Append "  label         text\n". The text is printf-style and must not contain text

@@ -22,8 +22,8 @@ void text_append_cut(struct strbuf *text, const char *name,
 	escape_text(&escaped, name);
 	/* A frame begins a quarter into the line. */
 	if (columns)
-		brief_append_cut(text, strbuf_text(&escaped), columns - columns / 4,
-				 options->utf8);
+		text_append_within(text, strbuf_text(&escaped), columns - columns / 4,
+				   options->utf8);
 	else
 		strbuf_append_bytes(text, strbuf_text(&escaped), escaped.len);
 	text->failed |= escaped.failed;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "render/text/brief_page.h"
+#include "render/text/width.h"
 
 #define TAB_COLUMNS 8
 
@@ -38,7 +38,7 @@ static size_t word_width(const char *at, const char *end, bool utf8)
 		if (len)
 			continue;
 		len = plain_len(at, end);
-		width += brief_width(at, len, utf8);
+		width += text_width(at, len, utf8);
 	}
 	return width;
 }
@@ -137,7 +137,7 @@ static void put_broken(struct word_line *line, const char *at, const char *end)
 
 		if (!len) {
 			len = line->utf8 ? char_len(at, end) : 1;
-			width = brief_width(at, len, line->utf8);
+			width = text_width(at, len, line->utf8);
 		}
 		if (line->used + width > line->columns && line->used > line->indent) {
 			break_line(line, line->columns);
@@ -155,8 +155,8 @@ static void put_cut(struct word_line *line, const char *at, const char *end)
 	struct strbuf word = {0};
 
 	strbuf_append_bytes(&word, at, (size_t)(end - at));
-	brief_append_cut(line->out, strbuf_text(&word), line->columns - line->used,
-			 line->utf8);
+	text_append_within(line->out, strbuf_text(&word), line->columns - line->used,
+			   line->utf8);
 	line->out->failed |= word.failed;
 	strbuf_deinit(&word);
 	line->used = line->columns;

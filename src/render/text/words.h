@@ -3,7 +3,7 @@
 #ifndef RENDER_TEXT_WORDS_H
 #define RENDER_TEXT_WORDS_H
 
-#include "render/text/page.h"
+#include "render/text/style.h"
 
 /* The line that is being written. */
 struct word_line {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "render/text/brief_page.h"
+#include "render/text/width.h"
 #include "render/text/words.h"
 
 #define INDENT_MORE   4  /* of the second line and those that follow */
@@ -11,11 +11,11 @@
 
 size_t text_columns(const struct report_options *options)
 {
-	size_t columns = options->columns ? options->columns : BRIEF_COLUMNS_DEFAULT;
+	size_t columns = options->columns ? options->columns : TEXT_COLUMNS_DEFAULT;
 
 	if (!options->is_terminal)
 		return 0;
-	return columns < BRIEF_COLUMNS_MIN ? BRIEF_COLUMNS_MIN : columns;
+	return columns < TEXT_COLUMNS_MIN ? TEXT_COLUMNS_MIN : columns;
 }
 
 static bool is_short(enum report_form form, const struct report_options *options)

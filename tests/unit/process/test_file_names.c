@@ -15,6 +15,7 @@
 
 #include "process/file_names.h"
 #include "process/file_pages.h"
+#include "process/proc.h"
 #include "process/watch.h"
 #include "unit/process/child.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "process/maps.h"
+#include "process/maps_files.h"
 #include "process/target_file.h"
 #include "util/cleanup.h"
 #include "unit/process/child.h"

@@ -333,11 +333,13 @@ static struct proc *make_stand_in(int number)
 	struct proc_mapping listed[] = {mapping_of(LS, 0x1000), mapping_of(CAT, 0x9000)};
 	struct proc_maps maps = {.mappings = {listed, 2, 2}};
 	_cleanup_(closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stand_in *stand_in;
 	struct proc *ret;
 
 	listed[0].inode++;
 	REQUIRE(root >= 0);
-	REQUIRE(!stand_in_create(number, "gone", &maps, &listed[1], root, &ret));
+	REQUIRE(!stand_in_create(&maps, &listed[1], root, &stand_in));
+	REQUIRE(!proc_adopt_stand_in(number, "gone", stand_in, &ret));
 	return ret;
 }
 

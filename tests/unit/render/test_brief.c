@@ -22,9 +22,9 @@ static void check_cut(const char *text, size_t columns, bool utf8, const char *w
 {
 	_cleanup_(strbuf_deinit) struct strbuf got = {0};
 
-	brief_append_cut(&got, text, columns, utf8);
+	text_append_within(&got, text, columns, utf8);
 	CHECK_STR(strbuf_text(&got), want);
-	CHECK(brief_width(want, strlen(want), utf8) <= columns);
+	CHECK(text_width(want, strlen(want), utf8) <= columns);
 }
 
 static void cuts(void)
@@ -40,7 +40,7 @@ static void cuts(void)
 	check_cut("\u00e9\u00e9\u00e9\u00e9", 4, false, "\u00e9\u00e9");
 	check_cut("\u6f22\u6f22\u6f22\u6f22", 7, true, "...\u6f22");
 	check_cut("\u6f22\u6f22\u6f22\u6f22", 8, true, "\u6f22\u6f22\u6f22\u6f22");
-	CHECK_INT(brief_width("a\u6f22\U0001f600", 8, true), 5);
+	CHECK_INT(text_width("a\u6f22\U0001f600", 8, true), 5);
 }
 
 static struct brief_page page_of(struct report *report, unsigned columns)

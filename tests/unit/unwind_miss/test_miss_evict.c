@@ -46,9 +46,8 @@ static struct tables *open_tables(void)
 				     .sizes = &t->sizes,
 				     .scope = SCOPE_FORKS,
 				     .untraced_movers = -1};
-	t->tables.processes = &t->list;
-	REQUIRE(!miss_processes_init(&t->list, &t->maps, &t->rules, &t->tables,
-				     t->moves));
+	REQUIRE(!miss_processes_init(&t->list, &t->maps, &t->rules, &t->tables.files,
+				     &t->tables.layouts, t->moves));
 	return t;
 }
 

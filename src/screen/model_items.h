@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fills the lines of a view. Private to the model. */
-#ifndef SCREEN_ITEMS_H
-#define SCREEN_ITEMS_H
+#ifndef SCREEN_MODEL_ITEMS_H
+#define SCREEN_MODEL_ITEMS_H
 
 #include "screen/model.h"
 

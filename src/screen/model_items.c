@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "screen/items.h"
+#include "screen/model_items.h"
 
 #include <stdlib.h>
 #include <string.h>
