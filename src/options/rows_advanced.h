@@ -45,10 +45,10 @@ OPTION(UNWIND,
 	"unwind", .argument = "HOW",
 	.kind = KIND_CHOICE, FIELD(trace.unwind), .choices = choice_unwinds,
 	.needs = MODE_PROCESSES,
-	.help = "walk stacks by rules, which are made of unwind information "
-		"(.eh_frame) as call sites come up; by frame pointers (fp), which end "
-		"in code that was built without them; or auto (the default): by "
-		"rules, and by frame pointers through code that has none")
+	.help = "unwind stacks by rules, which are derived from unwind information "
+		"(.eh_frame) when a call site is first met; by frame pointers (fp), "
+		"which end in code that was built without them; or auto (the default): "
+		"by rules, and by frame pointers in code without unwind information")
 
 OPTION(NO_RETURN_PROBES,
 	"no-return-probes", .kind = KIND_FLAG,
@@ -67,11 +67,11 @@ OPTION(VERSION,
 OPTION(HELP,
 	"help", 'h', .argument = "[TOPIC]", .offline = OFFLINE_ALL,
 	.kind = KIND_HELP, FIELD(help_topic), .choices = choice_topics,
-	.expected = "'all', 'examples', 'target', 'reports', 'filter', 'limits', "
-		    "'names', 'output' or 'advanced'",
+	.expected = "'all', 'examples', 'target', 'reports', 'unreachable', 'filter', "
+		    "'limits', 'names', 'output' or 'advanced'",
 	.help = "print the most used options and stop; --help all prints every "
-		"option, --help TOPIC those about target, reports, filter, limits, "
-		"names, output or advanced, and --help examples command lines")
+		"option, --help TOPIC those about target, reports, unreachable, filter, "
+		"limits, names, output or advanced, and --help examples command lines")
 
 #undef GROUP
 /* clang-format on */

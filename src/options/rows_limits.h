@@ -17,8 +17,8 @@ OPTION(MAX_STACKS,
 	.kind = KIND_QUANTITY, FIELD(trace.max_stacks),
 	.min = 64, .max = UINT64_C(1) << 24,
 	.expected = "a number from 64 to 16M (16777216), such as 256K",
-	.help = "tell at most N call paths apart, of 16 frames on average (default "
-		"256K = 262144; 64K with --tables hashes)")
+	.help = "make room for N call paths, of 16 frames on average (default 256K = "
+		"262144; 64K with --tables hashes)")
 
 OPTION(MAX_THREADS,
 	"max-threads", .argument = "N",
@@ -26,8 +26,8 @@ OPTION(MAX_THREADS,
 	.min = 64, .max = UINT64_C(1) << 20,
 	.expected = "a number from 64 to 1M (1048576), such as 64K",
 	.needs = MODE_TRAFFIC,
-	.help = "with --traffic, tell at most N threads apart, those that have exited "
-		"too (default 16K = 16384)")
+	.help = "with --traffic, make room for N threads, including those that have "
+		"exited (default 16K = 16384)")
 
 OPTION(MAX_PROCESSES,
 	"max-processes", .argument = "N",
@@ -43,9 +43,8 @@ OPTION(STACK_DEPTH,
 	"stack-depth", .argument = "N",
 	.kind = KIND_INTEGER, FIELD(trace.stack_depth), .min = 1, .max = 127,
 	.expected = "a whole number from 1 to 127",
-	.help = "keep at most N frames of a call path, of a deeper "
-		"one both ends (default 127, which is the "
-		"most, and 64 with --unwind fp and --kernel)")
+	.help = "keep at most N frames of a call path: both ends of a deeper one "
+		"(default and maximum 127; 64 with --unwind fp and --kernel)")
 
 OPTION(UNWIND_CPU,
 	"unwind-cpu", .argument = "PERCENT",
@@ -53,8 +52,8 @@ OPTION(UNWIND_CPU,
 	.expected = "a whole number from 1 to 100",
 	.needs = MODE_PROCESSES,
 	.help = "let the search for unwind rules of new call sites take PERCENT of one "
-		"processor, averaged over 20 s (default 25); stacks of call sites "
-		"beyond are cut short and counted")
+		"processor, averaged over 20 s (default 25); after that, stacks of new "
+		"call sites are cut short and counted")
 
 OPTION(UNWIND_MEMORY,
 	"unwind-memory", .argument = "SIZE",
@@ -63,8 +62,8 @@ OPTION(UNWIND_MEMORY,
 	.expected = "a size from 1M to 1G",
 	.needs = MODE_PROCESSES,
 	.help = "let the unwind rules of whole files take at most SIZE of kernel "
-		"memory, which is taken as it is needed (default 32M); the files "
-		"that are used least go first")
+		"memory, which is taken as it is needed (default 32M); beyond that, the "
+		"rules of the files that are used least are removed")
 
 #undef GROUP
 /* clang-format on */

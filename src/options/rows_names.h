@@ -51,9 +51,9 @@ OPTION(HIDE_FRAMES,
 	"hide-frames", .argument = "WHICH", .offline = OFFLINE_ALL,
 	.kind = KIND_PATH, FIELD(hide_frames), .choices = choice_hidden, .offer = OFFER_FILES,
 	.expected = "'default', 'none' or a file of patterns",
-	.help = "leave out of the stacks of text reports how programs and threads "
-		"begin and what stands between a container and the allocator "
-		"(default), frames that match a pattern of a file, or none")
+	.help = "frames to leave out of the stacks of text reports: default (the first "
+		"frames of programs and threads, and those between a container and the "
+		"allocator), none, or those that match a pattern of a file")
 
 #undef GROUP
 /* clang-format on */

@@ -58,7 +58,7 @@ OPTION(SORT,
 	.help = "rank stacks by size (bytes, the default of most views), count "
 		"(blocks), traffic (bytes allocated), growth (since the last report), "
 		"age (of the oldest block), peak (most bytes at once), at-peak (bytes "
-		"when the heap was largest) temporary (blocks that were freed at once) or lost (bytes that nothing "
+		"when the heap was largest), temporary (blocks that were freed at once) or lost (bytes that nothing "
 		"points to); functions also by cumulative (their bytes and "
 		"their callees', the default there)")
 

@@ -99,12 +99,12 @@ OPTION(EVENT,
 	.expected = "an event, such as uprobe:libc.so.6:malloc, profile:hz:99, "
 		    "software:page-faults:1 or tracepoint:syscalls:sys_enter_mmap",
 	.selects = TRACE_MODE_EVENT,
-	.help = "count the stacks that come to an event instead of tracing "
+	.help = "count the stacks at an event instead of tracing "
 		"allocations: uprobe:PATH:FUNCTION[+OFFSET], "
 		"uretprobe:PATH:FUNCTION, usdt:PATH:PROVIDER:NAME, "
 		"tracepoint:CATEGORY:NAME, profile:hz:N, software:NAME:N, "
-		"hardware:NAME:N, kprobe:FUNCTION, kretprobe:FUNCTION; without a "
-		"process: in all")
+		"hardware:NAME:N, kprobe:FUNCTION, kretprobe:FUNCTION; with --all: in "
+		"all processes")
 
 OPTION(GROWTH,
 	"growth", .kind = KIND_MODE,
@@ -142,7 +142,7 @@ OPTION(PEAK,
 	"peak", .kind = KIND_FLAG, FIELD(trace.peak),
 	.needs = MODE_TRAFFIC,
 	.help = "count also what each call path held when the heap of all processes "
-		"together was largest; with --view peak, --flame-of peak and --save anyway")
+		"together was largest; --view peak, --flame-of peak and --save turn it on")
 
 OPTION(TEMPORARY_THRESHOLD,
 	"temporary-threshold", .argument = "N",
