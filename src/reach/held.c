@@ -16,6 +16,9 @@
 #define EPOLL_LINK "anon_inode:[eventpoll]"
 #define URING_LINK "anon_inode:[io_uring]"
 
+/* The ring of events of io_setup(2) (aio_private_file(), fs/aio.c) */
+#define AIO_PATH "/[aio]"
+
 static void scan_word(struct reach_marks *marks, uint64_t word)
 {
 	reach_marks_scan(marks, &(struct reach_piece){0, &word, sizeof(word), 0},
@@ -114,9 +117,21 @@ static bool scan_timers(int pid, uint64_t deadline_ns, struct reach_marks *marks
 	return true;
 }
 
-bool reach_held_scan(int pid, uint64_t deadline_ns, struct reach_marks *marks,
-		     bool *ret_rings)
+/* io_setup(2) gives no descriptor, only a mapping. An io_uring can be used without its
+ * descriptor (IORING_REGISTER_RING_FDS), but not without its mappings. */
+static bool maps_ring(const struct proc_maps *maps)
 {
+	vec_foreach (m, &maps->mappings)
+		if (!strcmp(m->path, AIO_PATH) || !strcmp(m->path, URING_LINK))
+			return true;
+	return false;
+}
+
+bool reach_held_scan(int pid, const struct proc_maps *maps, uint64_t deadline_ns,
+		     struct reach_marks *marks, bool *ret_rings)
+{
+	if (maps_ring(maps))
+		*ret_rings = true;
 	return scan_timers(pid, deadline_ns, marks) &&
 	       scan_epoll(pid, deadline_ns, marks, ret_rings);
 }

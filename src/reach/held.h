@@ -10,14 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "process/proc.h"
 #include "reach/marks.h"
 
 /*
  * Scan them, until `deadline_ns` (CLOCK_MONOTONIC). The process must be stopped. False:
- * not all could be read. *ret_rings: the process has an io_uring, whose requests cannot
- * be seen.
+ * not all could be read. *ret_rings: the process has rings of io_uring or AIO, whose
+ * requests cannot be seen. `maps`: its mappings.
  */
-bool reach_held_scan(int pid, uint64_t deadline_ns, struct reach_marks *marks,
-		     bool *ret_rings);
+bool reach_held_scan(int pid, const struct proc_maps *maps, uint64_t deadline_ns,
+		     struct reach_marks *marks, bool *ret_rings);
 
 #endif

@@ -159,7 +159,8 @@ static struct error *look(struct part *part, struct reach_target *target,
 	if (err)
 		return err;
 	reach_threads_scan(&target->threads, &part->marks);
-	if (!reach_held_scan(target->pid, deadline_ns, &part->marks, &ret->has_rings))
+	if (!reach_held_scan(target->pid, &part->maps, deadline_ns, &part->marks,
+			     &ret->has_rings))
 		part->memory.is_late = true;
 	reach_sweep(&part->memory, &part->regions, &part->marks);
 	reach_memory_flood(&part->memory, &part->marks);

@@ -158,7 +158,7 @@ struct snapshot_search {
 	uint64_t threads;    /* threads that it stopped */
 	uint64_t processes;  /* processes that it searched */
 	uint64_t unsearched; /* processes that it could not search */
-	bool has_rings; /* requests to the kernel (io_uring) may hold pointers, unseen */
+	bool has_rings;      /* requests (io_uring, AIO) may hold pointers, unseen */
 	struct snapshot_unreachable total; /* of all blocks, also those without a stack */
 };
 

@@ -239,6 +239,28 @@ static void low_tags_are_an_option(void)
 	live_destroy(target);
 }
 
+/* The kernel does not show requests in flight, but that a process can have some. */
+static void requests_in_flight_are_said(void)
+{
+	struct live_process *target, *memtrace = start("--unreachable", &target);
+	json_t *report = memtrace_report(memtrace);
+
+	CHECK_INT(live_int(report, "heap.search.unseen_rings"), 0);
+	json_decref(report);
+	oracle_do(target, "submit");
+	report = memtrace_report(memtrace);
+	CHECK_INT(live_int(report, "heap.search.unseen_rings"), 1);
+	CHECK_INT(found(report, "site_request", "lost_blocks"), 1);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 8);
+	json_decref(report);
+	oracle_do(target, "reap");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
+	CHECK_INT(live_int(report, "heap.search.lost_but_freed_blocks"), 1);
+	json_decref(report);
+	live_destroy(target);
+}
+
 /* Who frees a block that was called lost still had a pointer to it. */
 static void freed_blocks_were_not_lost(void)
 {
@@ -400,6 +422,7 @@ int main(void)
 	RUN(free_memory_of_a_command_holds_nothing);
 	RUN(there_is_nothing_to_verify);
 	RUN(low_tags_are_an_option);
+	RUN(requests_in_flight_are_said);
 	RUN(freed_blocks_were_not_lost);
 	RUN(verdicts_hold);
 	RUN(another_tracer_is_said);

@@ -61,8 +61,8 @@ static void append_search(struct text_page *page, const struct snapshot_search *
 	text_append_line(page, "searched", "%s", strbuf_text(&text));
 	if (s->has_rings)
 		text_append_line(page, "",
-				 "requests of io_uring could not be seen: blocks that "
-				 "only these hold seem lost");
+				 "requests of io_uring or AIO could not be seen: "
+				 "blocks that only these hold seem lost");
 	page->text.failed |= text.failed;
 	strbuf_deinit(&text);
 }

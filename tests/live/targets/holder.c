@@ -2,12 +2,15 @@
 /*
  * A program that keeps pointers to its blocks in every place where a program can, and
  * loses some blocks. Each place has a function site_*, which allocates. Commands on
- * stdin: "make" allocates; "free" frees the block that was hidden; "check" asks the leak
- * checker under which the program runs; "work" does something that takes an answer. The
- * answer is a line of JSON.
+ * stdin: "make" allocates; "free" frees the block that was hidden; "submit" gives a block
+ * to a request of AIO, and "reap" ends the request and frees the block; "check" asks the
+ * leak checker under which the program runs; "work" does something that takes an answer.
+ * The answer is a line of JSON.
  */
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <linux/aio_abi.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,6 +20,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -78,6 +82,7 @@ DEFINE_SITE(list_rest)
 DEFINE_SITE(cycle)
 DEFINE_SITE(dead_stack)
 DEFINE_SITE(hidden)
+DEFINE_SITE(request)
 
 static volatile uintptr_t in_data[8] = {1, 1, 1, 1, 1, 1, 1, 1};
 static volatile uintptr_t in_zeroed[8];
@@ -297,6 +302,38 @@ static SITE void keep(void)
 	hidden = ~site_hidden(64);
 }
 
+static aio_context_t requests;
+static int request_ends[2];
+static volatile uintptr_t behind_request;
+
+/* Wait for a pipe, with a block as data of the request. */
+static SITE void submit(void)
+{
+	struct iocb request = {.aio_lio_opcode = IOCB_CMD_POLL}, *list = &request;
+
+	if (pipe(request_ends) || syscall(SYS_io_setup, 8, &requests))
+		abort();
+	request.aio_fildes = (uint32_t)request_ends[0];
+	request.aio_buf = POLLIN;
+	request.aio_data = site_request(64);
+	/* The allocator has pointers to the end of its last block. */
+	behind_request = (uintptr_t)malloc(64);
+	if (syscall(SYS_io_submit, requests, 1, &list) != 1)
+		abort();
+	memset(&request, 0, sizeof(request));
+	__asm__ volatile("" ::"r"(&request) : "memory");
+}
+
+static SITE void reap(void)
+{
+	struct io_event event;
+
+	if (write(request_ends[1], "x", 1) != 1 ||
+	    syscall(SYS_io_getevents, requests, 1, 1, &event, NULL) != 1)
+		abort();
+	free((void *)(uintptr_t)event.data);
+}
+
 static void start(void *(*body)(void *))
 {
 	pthread_t thread;
@@ -344,6 +381,10 @@ static void serve(void)
 		} else if (line[0] == 'f') {
 			free((void *)~hidden);
 			hidden = 0;
+		} else if (line[0] == 's') {
+			submit();
+		} else if (line[0] == 'r') {
+			reap();
 		} else if (line[0] == 'c') {
 			wash();
 			if (__lsan_do_recoverable_leak_check)

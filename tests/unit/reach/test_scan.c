@@ -5,11 +5,14 @@
  */
 #include "check.h"
 
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -63,6 +66,8 @@ static struct {
 	uint32_t head[BLOCKS];
 } found;
 
+static bool found_rings;
+
 static void fill(struct reach_table *table)
 {
 	*table = (struct reach_table){found.start, found.end, found.level,
@@ -115,6 +120,7 @@ static void search_with(void (*arrange)(void *), const struct reach_words *words
 	REQUIRE(!reach_scan_verify(&target, words, &table, deadline, &effort));
 	CHECK(!effort.is_late);
 	CHECK(effort.threads >= 1);
+	found_rings = effort.has_rings;
 	child_end(&child);
 }
 
@@ -248,6 +254,61 @@ static void pointers_that_the_kernel_holds(void)
 	check_rest(3);
 }
 
+static void set_up_aio(void *unused)
+{
+	aio_context_t context = 0;
+
+	(void)unused;
+	REQUIRE(!syscall(SYS_io_setup, 8, &context));
+}
+
+static void set_up_uring(void *unused)
+{
+	struct io_uring_params params = {.flags = 0};
+
+	(void)unused;
+	REQUIRE(syscall(SYS_io_uring_setup, 8, &params) >= 0);
+}
+
+/* The mapping stays without the descriptor. */
+static void map_uring(void *unused)
+{
+	struct io_uring_params params = {.flags = 0};
+	int fd = (int)syscall(SYS_io_uring_setup, 8, &params);
+
+	(void)unused;
+	REQUIRE(fd >= 0);
+	REQUIRE(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		     IORING_OFF_SQ_RING) != MAP_FAILED);
+	close(fd);
+}
+
+static bool has_uring(void)
+{
+	struct io_uring_params params = {.flags = 0};
+	int fd = (int)syscall(SYS_io_uring_setup, 8, &params);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void rings_are_noticed(void)
+{
+	search(arrange_kernel);
+	CHECK(!found_rings);
+	search(set_up_aio);
+	CHECK(found_rings);
+	if (!has_uring()) {
+		printf("no io_uring here: not tried\n");
+		return;
+	}
+	search(set_up_uring);
+	CHECK(found_rings);
+	search(map_uring);
+	CHECK(found_rings);
+}
+
 /* A thread that keeps pointers where compilers do. */
 static void *keep(void *unused)
 {
@@ -359,8 +420,6 @@ static void unaligned_pointers_if_wanted(void)
 	check_rest(2);
 }
 
-/* Memory that was written before it became read-only, shared memory, and memory far from
- * what was used before. */
 /* Pointers in memory that belongs to no block. */
 static void arrange_free(void *unused)
 {
@@ -395,6 +454,8 @@ static void free_memory_is_searched_unless_all_blocks_are_known(void)
 		check_level(i, i < CANDIDATES ? REACH_UNREACHED : REACH_REACHED);
 }
 
+/* Memory that was written before it became read-only, shared memory, and memory far from
+ * what was used before. */
 static void arrange_mappings(void *unused)
 {
 	uint64_t *sealed = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -560,6 +621,7 @@ int main(void)
 	RUN(pointers_in_data_and_blocks);
 	RUN(lost_groups_have_one_head);
 	RUN(pointers_that_the_kernel_holds);
+	RUN(rings_are_noticed);
 	RUN(registers_and_thread_local_data);
 	RUN(stacks_below_the_stack_pointer);
 	RUN(mangled_and_tagged_pointers);
