@@ -54,6 +54,7 @@ struct report_thread {
 struct report_left_out {
 	struct report_sum sum;
 	uint64_t stack_count;
+	uint64_t lost_bytes; /* report_row_lost_bytes() of them */
 };
 
 /* Blocks of one class, or hits of an event. */

@@ -87,6 +87,7 @@ static void leave_out(struct report_left_out *left_out, const struct report_row 
 	if (!row->sum.count)
 		return;
 	left_out->stack_count++;
+	left_out->lost_bytes += report_row_lost_bytes(row);
 	add_sum(&left_out->sum, &row->sum);
 }
 

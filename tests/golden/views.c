@@ -275,21 +275,18 @@ static void each_view(void)
 	CHECK(!strcmp(view_find(NULL)->name, "leaks"));
 }
 
-/* After a search for unreachable blocks. */
-static void found_unreachable(void)
+/* What a search for unreachable blocks leaves in the snapshot. */
+static void search_found(struct fixture *f)
 {
 	static const struct snapshot_unreachable found[] = {
 		{{288, 3}, {64, 1}, {96, 1}, {0, 0}, {0, 0}},
 		{{0, 0}, {0, 0}, {0, 0}, {65536, 2}, {32, 1}},
 		{{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}},
 	};
-	_cleanup_(fixture_deinit) struct fixture f;
-	struct report_options options = options_of(view_find("unreachable"));
 
-	fill(&f);
-	f.snap->search = (struct snapshot_search){
+	f->snap->search = (struct snapshot_search){
 		.count = 2,
-		.time_ns = f.snap->time_ns - 3000 * MS,
+		.time_ns = f->snap->time_ns - 3000 * MS,
 		.took_ns = 250 * MS,
 		.pause_ns = 12 * MS,
 		.read_bytes = 1500000000,
@@ -299,9 +296,18 @@ static void found_unreachable(void)
 		.has_rings = true,
 	};
 	for (size_t i = 0; i < 3; i++) {
-		REQUIRE(vec_push(&f.snap->unreachable, found[i]));
-		snapshot_unreachable_add(&f.snap->search.total, &found[i]);
+		REQUIRE(vec_push(&f->snap->unreachable, found[i]));
+		snapshot_unreachable_add(&f->snap->search.total, &found[i]);
 	}
+}
+
+static void found_unreachable(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct report_options options = options_of(view_find("unreachable"));
+
+	fill(&f);
+	search_found(&f);
 	check(&f, "unreachable-found", "txt", &options);
 	check(&f, "unreachable-found", "csv", &options);
 	check(&f, "unreachable-found", "json", &options);
@@ -315,6 +321,32 @@ static void found_unreachable(void)
 	f.snap->unreachable.data[0] = f.snap->search.total;
 	options = options_of(view_find("unreachable"));
 	check(&f, "unreachable-none", "txt", &options);
+}
+
+/* Filters and suppressions leave out lost blocks, too, and say how much is lost in
+ * these. Totals are of all blocks. */
+static void filters_leave_out_what_is_lost(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	_cleanup_(report_filter_destroyp) struct report_filter *filter =
+		report_filter_create();
+	static const char *const names[] = {"unreachable", "leaks"};
+
+	REQUIRE(filter);
+	REQUIRE(!report_filter_add(filter, FILTER_EXCLUDE, "fn:Cache::insert*"));
+	REQUIRE(!report_filter_add(filter, FILTER_SUPPRESS, "fn:parse_request"));
+	fill(&f);
+	search_found(&f);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct report_options options = options_of(view_find(names[i]));
+		char name[64];
+
+		options.filter = filter;
+		snprintf(name, sizeof(name), "%s-lost-filtered", names[i]);
+		check(&f, name, "txt", &options);
+		check(&f, name, "csv", &options);
+		check(&f, name, "json", &options);
+	}
 }
 
 /* Tables by other things than functions, and a tree that begins with the callees. */
@@ -505,6 +537,7 @@ int main(int argc, char *argv[])
 	tzset();
 	RUN(each_view);
 	RUN(found_unreachable);
+	RUN(filters_leave_out_what_is_lost);
 	RUN(other_groups);
 	RUN(json);
 	RUN(sampled);

@@ -2,6 +2,7 @@
 #include "render/formats.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,13 +231,18 @@ static void append_left_out(struct text_page *page, const struct report_section 
 {
 	const struct class_words *w = class_words(section->class);
 	uint64_t count = left_out->sum.estimated_count;
+	char lost[64] = "";
 
 	if (!left_out->stack_count)
 		return;
-	text_append_line(page, label, "%s in %" PRIu64 " %s of %" PRIu64 " %s, by %s",
+	if (left_out->lost_bytes)
+		snprintf(lost, sizeof(lost), "; %s of them lost",
+			 units_format_bytes(left_out->lost_bytes).s);
+	text_append_line(page, label, "%s in %" PRIu64 " %s of %" PRIu64 " %s, by %s%s",
 			 format_exact(left_out->sum.estimated_bytes).s, count,
 			 text_plural(count, w->block, w->blocks), left_out->stack_count,
-			 text_plural(left_out->stack_count, "stack", "stacks"), how);
+			 text_plural(left_out->stack_count, "stack", "stacks"), how,
+			 lost);
 }
 
 void text_append_left_out(struct text_page *page, const struct report_section *section)
