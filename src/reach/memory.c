@@ -60,6 +60,14 @@ static bool is_over(struct reach_memory *m)
 	return m->is_late || m->is_gone;
 }
 
+/* After a failed process_vm_readv(2): there is no use in another one if the process has
+ * exited, or the caller may not trace it. */
+static void note_errno(struct reach_memory *m)
+{
+	m->is_denied |= errno == EPERM;
+	m->is_gone |= errno == ESRCH || errno == EPERM;
+}
+
 /* Copy up to `size` bytes into the buffer. Returns how many could be read before the
  * first unreadable page. */
 static size_t copy(struct reach_memory *m, uint64_t address, size_t size)
@@ -68,8 +76,8 @@ static size_t copy(struct reach_memory *m, uint64_t address, size_t size)
 	const struct iovec from = {(void *)(uintptr_t)address, size};
 	ssize_t got = process_vm_readv(m->tid, &to, 1, &from, 1, 0);
 
-	if (got < 0 && errno == ESRCH)
-		m->is_gone = true;
+	if (got < 0)
+		note_errno(m);
 	if (got <= 0)
 		return 0;
 	m->read_bytes += (uint64_t)got;
@@ -199,10 +207,10 @@ static size_t scan_batch(struct reach_memory *m, struct reach_marks *marks,
 				       batch->count - first, 0);
 	size_t at = 0, i = first;
 
-	if (got < 0 && errno == ESRCH)
-		m->is_gone = true;
-	if (got < 0)
+	if (got < 0) {
+		note_errno(m);
 		got = 0;
+	}
 	m->read_bytes += (uint64_t)got;
 	for (; i < batch->count && at + batch->from[i].iov_len <= (size_t)got; i++) {
 		size_t size = batch->from[i].iov_len;

@@ -37,6 +37,7 @@ struct reach_memory {
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC: give up then; 0: never */
 	bool is_late;         /* it was given up: the marks are not complete */
 	bool is_gone;         /* the process has exited: likewise */
+	bool is_denied;       /* `is_gone`, because the kernel refuses to read from it */
 	uint64_t read_bytes;
 	/* Called now and then, with `read_bytes`; may be NULL. */
 	void (*progress)(void *arg, uint64_t read_bytes);

@@ -83,6 +83,8 @@ static struct error *check(const struct part *part, int pid)
 {
 	if (part->marks.no_memory)
 		return error_no_memory();
+	if (part->memory.is_denied)
+		return reach_threads_refused(pid);
 	return part->memory.is_gone ? gone(pid) : NULL;
 }
 

@@ -102,6 +102,7 @@ static void collect(struct sweeper *sweeper, struct reach_memory *memory,
 	memory->read_bytes += sweeper->memory.read_bytes;
 	memory->is_late |= sweeper->memory.is_late;
 	memory->is_gone |= sweeper->memory.is_gone;
+	memory->is_denied |= sweeper->memory.is_denied;
 	marks->no_memory |=
 		sweeper->marks.no_memory || !vec_copy(&sweeper->marks.todo, &marks->todo);
 	vec_deinit(&sweeper->marks.todo);

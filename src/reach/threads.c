@@ -46,6 +46,16 @@ static int tracer_of(int tid)
 	return (int)pid;
 }
 
+struct error *reach_threads_refused(int pid)
+{
+	return error_create(
+		ERROR_PERMISSION,
+		"the kernel does not let memtrace stop process %d and read its memory: "
+		"memtrace needs CAP_SYS_PTRACE in the process's user namespace, and "
+		"/proc/sys/kernel/yama/ptrace_scope below 3",
+		pid);
+}
+
 static struct error *refused(int pid, int tid, int errnum)
 {
 	int tracer = tracer_of(tid);
@@ -56,7 +66,9 @@ static struct error *refused(int pid, int tid, int errnum)
 			"process %d is being traced by process %d, probably a "
 			"debugger: it cannot be stopped a second time",
 			pid, tracer);
-	return error_errno(ERROR_PERMISSION, errnum, "process %d cannot be stopped", pid);
+	return errnum == EPERM ? reach_threads_refused(pid)
+			       : error_errno(ERROR_PERMISSION, errnum,
+					     "process %d cannot be stopped", pid);
 }
 
 /* A thread that has exited, or is exiting, cannot be traced. */
@@ -136,12 +148,14 @@ static struct error *seize_new(struct reach_threads *threads, uint64_t deadline_
 					    "stopped in time",
 					    threads->pid);
 		if (!seize(threads->pid, (int)tid)) {
+			int errnum = errno;
+
 			/* It has exited meanwhile; or only its entry is left. */
-			if (errno == ESRCH)
+			if (errnum == ESRCH)
 				continue;
-			if (errno == EPERM && is_dead((int)tid))
+			if (errnum == EPERM && is_dead((int)tid))
 				continue;
-			return refused(threads->pid, (int)tid, errno);
+			return refused(threads->pid, (int)tid, errnum);
 		}
 		if (!add(threads, &known, (int)tid)) {
 			ptrace(PTRACE_DETACH, (pid_t)tid, NULL, NULL);

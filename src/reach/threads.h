@@ -35,6 +35,9 @@ struct reach_threads {
 struct error *reach_threads_stop(int pid, uint64_t deadline_ns, struct reach_threads *ret)
 	__attribute__((warn_unused_result));
 
+/* The error that says that `pid` may not be traced, and what is needed for it. */
+struct error *reach_threads_refused(int pid) __attribute__((warn_unused_result));
+
 /*
  * Let them go on. A thread that was asked to stop and has not done so yet stops later,
  * when it leaves the kernel. For that case reach_threads_release_late() must have been

@@ -334,6 +334,95 @@ static void another_tracer_is_said(void)
 	live_destroy(target);
 }
 
+/* A report without verdicts: one line says why. */
+static void check_unsearched(const json_t *report, struct live_process *memtrace,
+			     const char *why)
+{
+	const char *line = strstr(live_stderr(memtrace), why);
+
+	CHECK_INT(live_int(report, "heap.search.unsearched"), 1);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 0);
+	CHECK_INT(live_int(report, "heap.search.possible_blocks"), 0);
+	CHECK_INT(live_int(report, "heap.search.unverified_blocks"), 0);
+	CHECK(live_int(report, "heap.live_blocks") > 30);
+	if (!line)
+		live_fail("not said: %s\n%s", why, live_stderr(memtrace));
+	CHECK(line && !strstr(line + 1, why));
+}
+
+static char state_of(pid_t pid)
+{
+	char path[32], text[512], *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+
+	REQUIRE(file && fgets(text, sizeof(text), file));
+	end = strrchr(text, ')');
+	return end ? end[2] : 0;
+}
+
+/* A thread that waits in the kernel, where no signal reaches it, does not stop. */
+static void uninterruptible_sleep_is_said(void)
+{
+	struct live_process *target, *memtrace = start("--unreachable", &target);
+	_cleanup_(freep) char *answer = NULL;
+	json_t *report;
+
+	live_send(target, "vfork");
+	for (int i = 0; i < 1000 && state_of(live_pid(target)) != 'D'; i++)
+		live_sleep(0.001);
+	REQUIRE(state_of(live_pid(target)) == 'D');
+	report = memtrace_report(memtrace);
+	check_unsearched(report, memtrace, "does not stop: it waits in the kernel");
+	json_decref(report);
+	/* It goes on, and stops next time. */
+	answer = live_read_line(target, 60);
+	REQUIRE(answer);
+	oracle_do(target, "work");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.search.unsearched"), 0);
+	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* The kernel may refuse ptrace(2). */
+static void a_refused_stop_is_said(void)
+{
+	struct live_process *target = target_start(HOLDER_BINARY), *memtrace;
+	char pid[16];
+	json_t *report;
+
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
+
+	const char *const argv[] = {WITHOUT_PTRACE_BINARY,
+				    memtrace_path,
+				    "--pid",
+				    pid,
+				    "--format",
+				    "json",
+				    "--top",
+				    "0",
+				    "-i",
+				    "3600",
+				    "--older",
+				    "0",
+				    "--unreachable",
+				    NULL};
+
+	memtrace = live_start(argv);
+	REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", 60));
+	oracle_do(target, "make");
+	report = memtrace_report(memtrace);
+	check_unsearched(report, memtrace, "does not let memtrace stop process");
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+	oracle_do(target, "work");
+	live_destroy(target);
+}
+
 /* A program under search answers each request. */
 static void a_hundred_searches(void)
 {
@@ -426,6 +515,8 @@ int main(void)
 	RUN(freed_blocks_were_not_lost);
 	RUN(verdicts_hold);
 	RUN(another_tracer_is_said);
+	RUN(uninterruptible_sleep_is_said);
+	RUN(a_refused_stop_is_said);
 	RUN(a_hundred_searches);
 	RUN(the_process_ends_meanwhile);
 	RUN(snapshots_keep_them);

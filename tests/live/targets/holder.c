@@ -3,9 +3,9 @@
  * A program that keeps pointers to its blocks in every place where a program can, and
  * loses some blocks. Each place has a function site_*, which allocates. Commands on
  * stdin: "make" allocates; "free" frees the block that was hidden; "submit" gives a block
- * to a request of AIO, and "reap" ends the request and frees the block; "check" asks the
- * leak checker under which the program runs; "work" does something that takes an answer.
- * The answer is a line of JSON.
+ * to a request of AIO, and "reap" ends the request and frees the block; "vfork" waits in
+ * vfork(2) for three seconds; "check" asks the leak checker under which the program runs;
+ * "work" does something that takes an answer. The answer is a line of JSON.
  */
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -334,6 +334,14 @@ static SITE void reap(void)
 	free((void *)(uintptr_t)event.data);
 }
 
+static SITE void wait_in_vfork(void)
+{
+	if (!vfork()) {
+		sleep(3);
+		_exit(0);
+	}
+}
+
 static void start(void *(*body)(void *))
 {
 	pthread_t thread;
@@ -385,6 +393,8 @@ static void serve(void)
 			submit();
 		} else if (line[0] == 'r') {
 			reap();
+		} else if (line[0] == 'v') {
+			wait_in_vfork();
 		} else if (line[0] == 'c') {
 			wash();
 			if (__lsan_do_recoverable_leak_check)
