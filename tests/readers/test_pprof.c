@@ -233,6 +233,9 @@ static void traffic_is_ours(void)
 	}
 }
 
+/* pprof as users start it: it removes what is in brackets from names of C++. */
+#define AS_USERS "-symbolize= "
+
 /* Functions that allocate for others are not shown: their callers have the bytes. */
 static void callers_of_allocators(void)
 {
@@ -243,31 +246,70 @@ static void callers_of_allocators(void)
 		"std::__new_allocator<int>::allocate(unsigned long, void const*)",
 		"std::_Vector_base<int, X>::_M_allocate(unsigned long)",
 		"alloc::raw_vec::RawVec<T,A>::grow_one",
+		"<alloc::alloc::Global>::grow_impl_runtime",
+		"<alloc::raw_vec::RawVecInner>::finish_grow",
 	};
-	uint64_t user, made, leaves[4];
+	uint64_t user, made, leaves[6];
 
 	fixture_init(&f);
 	user = fixture_symbol(&f, "Shop::add(int)", "/srv/shop");
 	/* Not an operator new. */
 	made = fixture_symbol(&f, "operator_new_order", "/srv/shop");
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 6; i++)
 		leaves[i] = fixture_symbol(&f, names[i], "/usr/lib/libstdc++.so.6");
 	fixture_block(&f, BLOCK_HEAP, 1000, 1,
 		      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaves[0], leaves[1],
 				    leaves[2], user));
-	fixture_block(&f, BLOCK_HEAP, 300, 1,
+	fixture_block(&f, BLOCK_HEAP, 200, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaves[1], user));
+	fixture_block(&f, BLOCK_HEAP, 80, 1,
 		      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaves[3], user));
+	fixture_block(&f, BLOCK_HEAP, 20, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaves[4], leaves[5], user));
 	fixture_block(&f, BLOCK_HEAP, 20, 1, FIXTURE_STACK(&f, STACK_END_COMPLETE, made));
 	fixture_report(&f);
 	readers_write(&f, "pprof", &dir, "a.pb.gz");
+	for (int as_users = 0; as_users < 2; as_users++) {
+		_cleanup_(freep) char *top = pprof(as_users ? AS_USERS "-top" : "-top",
+						   temp_dir_path(&dir, "a.pb.gz"));
 
-	_cleanup_(freep) char *top = pprof("-top", temp_dir_path(&dir, "a.pb.gz"));
+		CHECK_CONTAINS(top, "Shop::add");
+		CHECK_CONTAINS(top, "operator_new_order");
+		CHECK(!strstr(top, "operator new"));
+		CHECK(!strstr(top, "raw_vec"));
+		CHECK_CONTAINS(top, "1300B 98.48% 98.48%");
+	}
+}
 
-	CHECK_CONTAINS(top, "Shop::add");
-	CHECK_CONTAINS(top, "operator_new_order");
-	CHECK(!strstr(top, "operator new"));
-	CHECK(!strstr(top, "raw_vec"));
-	CHECK_CONTAINS(top, "1300B 98.48% 98.48%");
+/* Names that would lose their beginning or end without what is in brackets. */
+static void brackets_that_matter(void)
+{
+	static const char *const names[] = {
+		"<shop::Order as core::fmt::Display>::fmt",
+		"shop::visit::<u8>",
+		"shop::(anonymous namespace)::Cache::grow",
+	};
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	for (size_t i = 0; i < 3; i++)
+		fixture_block(&f, BLOCK_HEAP, 100, 1,
+			      FIXTURE_STACK(&f, STACK_END_COMPLETE,
+					    fixture_symbol(&f, names[i], "/srv/shop")));
+	fixture_block(&f, BLOCK_HEAP, 50, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE,
+				    fixture_symbol(&f, "std::vector<int>::resize(int)",
+						   "/srv/shop")));
+	fixture_report(&f);
+	readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+	_cleanup_(freep) char *top =
+		pprof(AS_USERS "-top", temp_dir_path(&dir, "a.pb.gz"));
+
+	for (size_t i = 0; i < 3; i++)
+		CHECK_CONTAINS(top, names[i]);
+	CHECK_CONTAINS(top, "  std::vector::resize\n");
 }
 
 /* --view functions has the numbers of -top, also with recursion. */
@@ -439,6 +481,7 @@ int main(void)
 	RUN(sampled_numbers_are_scaled);
 	RUN(traffic_is_ours);
 	RUN(callers_of_allocators);
+	RUN(brackets_that_matter);
 	RUN(functions_as_in_top);
 	RUN(lines_and_inlined_functions);
 	RUN(a_difference_is_ours_too);

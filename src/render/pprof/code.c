@@ -113,15 +113,31 @@ static void write_mappings(struct pprof_builder *b)
 	write_mappings_of(b, false, known, &id);
 }
 
+/*
+ * If both names of a function are equal, pprof removes all in brackets, so that names of
+ * C++ are short (demangleSingleFunction() of
+ * github.com/google/pprof/internal/symbolizer). That would leave "::fmt" of Rust's
+ * "<Order as Display>::fmt", "visit::" of "visit::<u8>", and "::visit" of "(anonymous
+ * namespace)::visit". Without a system name pprof keeps the name whole.
+ */
+static int64_t system_name_of(const char *name, int64_t index)
+{
+	return *name == '<' || strstr(name, "::<") ||
+			       strstr(name, "(anonymous namespace)")
+		       ? 0
+		       : index;
+}
+
 static void write_function(struct pprof_builder *b, uint64_t id, uint32_t name,
 			   int64_t file)
 {
+	const char *text = b->names.list.data[name].text;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Function function = PPROF__FUNCTION__INIT;
 
 	function.id = id;
-	function.name = pprof_write_string(b, b->names.list.data[name].text);
-	function.system_name = function.name;
+	function.name = pprof_write_string(b, text);
+	function.system_name = system_name_of(text, function.name);
 	function.filename = file;
 	part.n_function = 1;
 	part.function = (Pprof__Function *[]){&function};

@@ -133,14 +133,14 @@ static int64_t write_comment(struct pprof_builder *b)
  * Functions that allocate for others, as an expression of RE2. pprof matches it with
  * whole names without parameters, and leaves out these frames and everything they call
  * (Profile.RemoveUninteresting() of github.com/google/pprof/profile). So the caller has
- * the bytes.
+ * the bytes. The names may be without template arguments, too: see system_name_of().
  */
 static const char drop_frames[] =
 	"operator new(\\[\\])?|"
-	"std::allocator<.*|std::allocator_traits<.*|std::__new_allocator<.*|"
-	"__gnu_cxx::new_allocator<.*|std::_Vector_base<.*::_M_allocate.*|"
-	"__rust_alloc.*|__rdl_alloc.*|alloc::alloc::.*|<alloc::alloc::Global.*|"
-	"alloc::raw_vec::.*";
+	"std::allocator(<.*|::.*)|std::allocator_traits(<.*|::.*)|"
+	"std::__new_allocator(<.*|::.*)|__gnu_cxx::new_allocator(<.*|::.*)|"
+	"std::_Vector_base(<.*)?::_M_allocate.*|"
+	"__rust_alloc.*|__rdl_alloc.*|<?alloc::alloc::.*|<?alloc::raw_vec::.*";
 
 void pprof_write_head(struct pprof_builder *b)
 {
