@@ -10,6 +10,9 @@
 
 #define NAMED_MAX 3
 
+/* Bound on the beginning of the line, with the names of files. */
+#define FILES_MAX 80
+
 /* The files that the line names. */
 struct named {
 	const struct stripped_note *note;
@@ -47,21 +50,18 @@ static void find_packages(struct named *named)
 		named->packages[places[i]] = found[i];
 }
 
+/* The first file, and others as long as the line stays short. */
 static void append_files(struct strbuf *text, const struct named *named)
 {
-	for (size_t i = 0; i < named->count; i++) {
-		const struct stripped_file *file = named->files[i];
+	size_t i = 0;
 
+	do {
 		strbuf_append(text, i ? ", " : "");
-		escape_text(text, path_base_name(file->path));
-		if (file->build_id) {
-			strbuf_append(text, " (build-id ");
-			escape_text(text, file->build_id);
-			strbuf_append(text, ")");
-		}
-	}
-	if (named->more)
-		strbuf_appendf(text, " and %zu more", named->more);
+		escape_text(text, path_base_name(named->files[i]->path));
+	} while (++i < named->count &&
+		 text->len + strlen(path_base_name(named->files[i]->path)) < FILES_MAX);
+	if (named->count - i + named->more)
+		strbuf_appendf(text, " and %zu more", named->count - i + named->more);
 }
 
 static bool is_named_before(const struct named *named, size_t at)
@@ -69,14 +69,6 @@ static bool is_named_before(const struct named *named, size_t at)
 	for (size_t i = 0; i < at; i++)
 		if (named->packages[i] &&
 		    !strcmp(named->packages[i], named->packages[at]))
-			return true;
-	return false;
-}
-
-static bool has_build_id(const struct named *named)
-{
-	for (size_t i = 0; i < named->count; i++)
-		if (named->files[i]->build_id)
 			return true;
 	return false;
 }
@@ -94,12 +86,11 @@ static void append_packages(struct strbuf *text, const struct named *named)
 		separator = ", ";
 	}
 	if (!strcmp(separator, ", "))
-		strbuf_append(text, " (NAME-dbgsym, or -dbg of the source package)");
-	else if (named->system == PACKAGES_RPM && has_build_id(named))
-		strbuf_append(text, " that provide \"debuginfo(build-id) = ID\"");
+		strbuf_append(text, " (NAME-dbgsym, or -dbg)");
+	else if (named->system == PACKAGES_RPM)
+		strbuf_append(text, " (-debuginfo)");
 	else
-		strbuf_appendf(text, " (-dbgsym, -debuginfo)%s",
-			       has_build_id(named) ? " with these build-ids" : "");
+		strbuf_append(text, " (-dbgsym, -debuginfo)");
 }
 
 bool stripped_note_say(const struct stripped_note *note, const struct report *report,
@@ -122,7 +113,7 @@ bool stripped_note_say(const struct stripped_note *note, const struct report *re
 		append_packages(&text, &named);
 		fprintf(out, "%s have them%s\n", strbuf_text(&text),
 			note->is_stored ? "; unpack them to DIR and add --debug-dir DIR"
-					: "; --debuginfod fetches them by build-id");
+					: "; --debuginfod fetches them");
 	}
 	for (size_t i = 0; i < named.count; i++)
 		free(named.packages[i]);

@@ -16,9 +16,9 @@ struct stripped_note {
 	const char *root; /* of the packages; NULL: "/" */
 };
 
-/* If the report has frames without names, print which files they are in, with build-ids
- * and the packages they are from, and how to name them. Returns whether a line was
- * printed. */
+/* If the report has frames without names, print which files they are in and the packages
+ * they are from, and how to name them. JSON has the build-ids of the files. Returns
+ * whether a line was printed. */
 bool stripped_note_say(const struct stripped_note *note, const struct report *report,
 		       FILE *out);
 

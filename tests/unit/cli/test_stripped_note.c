@@ -50,9 +50,8 @@ static void files_of_frames(void)
 				    bare[0], bare[0], bare[3], jit, named));
 	fixture_report(&f);
 	check(f.report, false,
-	      "memtrace: no function names in a.so (build-id 0123abcd), b.so, c\\x1b.so "
-	      "and 2 more: debug packages (-dbgsym, -debuginfo) with these build-ids "
-	      "have them; --debuginfod fetches them by build-id\n");
+	      "memtrace: no function names in a.so, b.so, c\\x1b.so and 2 more: debug "
+	      "packages (-dbgsym, -debuginfo) have them; --debuginfod fetches them\n");
 }
 
 static void none(void)
@@ -84,8 +83,28 @@ static void stored(void)
 	      "DIR\n");
 }
 
+/* At most two lines of a terminal, however long the names are. */
+static void long_names(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_block(
+		&f, BLOCK_HEAP, 8, 1,
+		FIXTURE_STACK(
+			&f, STACK_END_COMPLETE, fixture_symbol(&f, NULL, "/opt/a.so"),
+			fixture_symbol(&f, NULL,
+				       "/opt/lib_with_a_long_name.cpython-311-x86_64.so"),
+			fixture_symbol(&f, NULL, "/opt/b.so")));
+	fixture_report(&f);
+	check(f.report, true,
+	      "memtrace: no function names in a.so, b.so and 1 more: debug packages "
+	      "(-dbgsym, -debuginfo) have them; unpack them to DIR and add --debug-dir "
+	      "DIR\n");
+}
+
 #define WITHOUT "memtrace: no function names in "
-#define FETCH   " have them; --debuginfod fetches them by build-id\n"
+#define FETCH   " have them; --debuginfod fetches them\n"
 
 static void of_files(const char *const paths[], size_t count, const char *want)
 {
@@ -125,15 +144,10 @@ static void packages(void)
 
 	REQUIRE(mkdtemp(dir));
 	root = dir;
-	of_files(one, 1,
-		 WITHOUT
-		 "app (build-id 12ab): debug packages (-dbgsym, -debuginfo) with these "
-		 "build-ids" FETCH);
+	of_files(one, 1, WITHOUT "app: debug packages (-dbgsym, -debuginfo)" FETCH);
 	snprintf(command, sizeof(command), "mkdir -p %s/var/lib/rpm", dir);
 	REQUIRE(!system(command));
-	of_files(one, 1,
-		 WITHOUT "app (build-id 12ab): debug packages that provide "
-			 "\"debuginfo(build-id) = ID\"" FETCH);
+	of_files(one, 1, WITHOUT "app: debug packages (-debuginfo)" FETCH);
 	snprintf(command, sizeof(command), "mkdir -p %s/var/lib/dpkg/info", dir);
 	REQUIRE(!system(command));
 	put("app-minimal.list", "/.\n/usr\n/usr/bin\n/usr/bin/app\n/usr/bin/app.conf\n");
@@ -141,23 +155,16 @@ static void packages(void)
 	put("other.list", "/usr/bin/app.conf\n/x/usr/bin/ap\n/usr/lib/libx.so.1\n");
 	put("wrong.md5sums", "/usr/lib/libx.so\n");
 	of_files(one, 1,
-		 WITHOUT "app (build-id 12ab): debug packages of app-minimal "
-			 "(NAME-dbgsym, or -dbg of "
-			 "the source package)" FETCH);
+		 WITHOUT "app: debug packages of app-minimal "
+			 "(NAME-dbgsym, or -dbg)" FETCH);
 	of_files(three, 3,
-		 WITHOUT "app, libc.so.6 (build-id 12ab), libx.so: debug packages of "
+		 WITHOUT "app, libc.so.6, libx.so: debug packages of "
 			 "app-minimal, libc6 "
-			 "(NAME-dbgsym, or -dbg of the source package)" FETCH);
-	of_files(none, 2,
-		 WITHOUT
-		 "etc, ap (build-id 12ab): debug packages (-dbgsym, -debuginfo) with "
-		 "these build-ids" FETCH);
+			 "(NAME-dbgsym, or -dbg)" FETCH);
+	of_files(none, 2, WITHOUT "etc, ap: debug packages (-dbgsym, -debuginfo)" FETCH);
 	/* A container's file has the package of another machine. */
 	root = NULL;
-	of_files(one, 1,
-		 WITHOUT
-		 "app (build-id 12ab): debug packages (-dbgsym, -debuginfo) with these "
-		 "build-ids" FETCH);
+	of_files(one, 1, WITHOUT "app: debug packages (-dbgsym, -debuginfo)" FETCH);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	REQUIRE(!system(command));
 }
@@ -167,6 +174,7 @@ int main(void)
 	RUN(files_of_frames);
 	RUN(none);
 	RUN(stored);
+	RUN(long_names);
 	RUN(packages);
 	return check_done();
 }
