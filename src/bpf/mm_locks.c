@@ -224,8 +224,7 @@ struct error *mm_locks_check(uint64_t patience_ns)
 	return error_create(
 		ERROR_IO,
 		"%s holds the lock of its address space, as in mmap() of a file whose "
-		"server does not answer. While a probe is set, the kernel would wait for "
-		"it, and no process of this machine could fork. No probe is set: end the "
-		"process, or the server of its file",
+		"server does not answer: a probe would now keep all processes from "
+		"forking, so none is set; end the process, or the server of its file",
 		holder ? holder : "a process");
 }

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * tests/golden/messages.txt has all messages of memtrace, so that a person can read them
+ * one after another: what the source prints itself, and the texts of errors and notes.
+ * With a file as argument, writes the list there instead, to be reviewed and copied.
+ * tests/golden/command-lines.txt has the messages about command lines, as they are
+ * printed.
+ */
+#include "check.h"
+
+#include <ctype.h>
+#include <fts.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/strbuf.h"
+
+#define GOLDEN SOURCE_DIR "/tests/golden/messages.txt"
+
+/* Two lines of a terminal, with room for names in place of "%s". */
+#define CHARS_MAX 240
+
+/* Functions that make a message of a format. */
+static const char *const makers[] = {
+	"error_create",
+	"error_errno",
+	"error_prefix",
+	"tracees_note",
+};
+
+/* How messages begin that the source prints itself. */
+#define PRINTED "\"memtrace: "
+
+/* Owned by the caller. */
+static char *read_text(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text;
+	long size;
+
+	REQUIRE(file && !fseek(file, 0, SEEK_END) && (size = ftell(file)) >= 0);
+	rewind(file);
+	text = calloc(1, (size_t)size + 1);
+	REQUIRE(text && fread(text, 1, (size_t)size, file) == (size_t)size);
+	fclose(file);
+	return text;
+}
+
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The end of a string or character that begins at `at`. */
+static const char *end_of_quoted(const char *at)
+{
+	char quote = *at++;
+
+	while (*at && *at != quote)
+		at += at[0] == '\\' && at[1] ? 2 : 1;
+	return *at ? at + 1 : at;
+}
+
+/* Overwrite comments with spaces. */
+static void blank_comments(char *source)
+{
+	for (char *at = source; *at;) {
+		bool is_block = at[0] == '/' && at[1] == '*';
+		const char *end;
+
+		if (*at == '"' || *at == '\'') {
+			at += end_of_quoted(at) - at;
+			continue;
+		}
+		end = is_block                       ? strstr(at + 2, "*/")
+		      : at[0] == '/' && at[1] == '/' ? strchr(at, '\n')
+						     : at;
+		if (!end)
+			end = at + strlen(at);
+		else if (is_block)
+			end += 2;
+		if (end == at)
+			at++;
+		while (at < end)
+			*at++ = ' ';
+	}
+}
+
+static const char *skip_space(const char *at)
+{
+	return at + strspn(at, " \t\n");
+}
+
+/* Append a literal, and others and macros of inttypes.h that follow. Returns the end. */
+static const char *join(const char *at, struct strbuf *ret)
+{
+	while (*at == '"' || !strncmp(at, "PRI", 3)) {
+		const char *end = at;
+
+		if (*at == '"') {
+			end = end_of_quoted(at);
+			strbuf_appendf(ret, "%.*s", (int)(end - at - 2), at + 1);
+		} else {
+			while (is_name(*end))
+				end++;
+			strbuf_append(ret, "d");
+		}
+		at = skip_space(end);
+	}
+	return at;
+}
+
+static void list(struct strbuf *text, const struct strbuf *message)
+{
+	const char *shown = strbuf_text(message);
+	size_t len = strlen(shown);
+
+	while (len > 2 && !strncmp(shown + len - 2, "\\n", 2))
+		len -= 2;
+	strbuf_appendf(text, "    %.*s\n", (int)len, shown);
+	if (len > CHARS_MAX)
+		CHECK_FAIL("longer than two lines: %s", shown);
+}
+
+/* List the literals of several words in the arguments that begin at `at`. */
+static const char *list_arguments(const char *at, struct strbuf *text)
+{
+	unsigned depth = 0;
+
+	do {
+		_cleanup_(strbuf_deinit) struct strbuf message = {0};
+
+		depth += *at == '(';
+		depth -= *at == ')';
+		if (*at == '"') {
+			at = join(at, &message);
+			if (strchr(strbuf_text(&message), ' '))
+				list(text, &message);
+		} else {
+			at = *at == '\'' ? end_of_quoted(at) : at + 1;
+		}
+	} while (*at && depth);
+	return at;
+}
+
+static bool makes_message(const char *name, size_t len)
+{
+	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++)
+		if (strlen(makers[i]) == len && !strncmp(makers[i], name, len))
+			return true;
+	return false;
+}
+
+static void list_file(char *source, struct strbuf *text)
+{
+	blank_comments(source);
+	for (const char *at = source; *at;) {
+		if (*at == '"') {
+			_cleanup_(strbuf_deinit) struct strbuf message = {0};
+			bool is_printed = !strncmp(at, PRINTED, strlen(PRINTED));
+
+			at = join(at, &message);
+			if (is_printed)
+				list(text, &message);
+		} else if (*at == '\'') {
+			at = end_of_quoted(at);
+		} else if (is_name(*at)) {
+			const char *end = at;
+
+			while (is_name(*end))
+				end++;
+			at = *end == '(' && makes_message(at, (size_t)(end - at))
+				     ? list_arguments(end, text)
+				     : end;
+		} else {
+			at++;
+		}
+	}
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static void list_all(struct strbuf *text)
+{
+	char root[] = SOURCE_DIR "/src";
+	FTS *tree = fts_open((char *[]){root, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+	FTSENT *entry;
+
+	REQUIRE(tree);
+	while ((entry = fts_read(tree))) {
+		_cleanup_(strbuf_deinit) struct strbuf messages = {0};
+		const char *dot = strrchr(entry->fts_name, '.');
+
+		if (entry->fts_info != FTS_F || !dot || strcmp(dot, ".c") != 0)
+			continue;
+
+		_cleanup_(freep) char *source = read_text(entry->fts_path);
+
+		list_file(source, &messages);
+		if (messages.len)
+			strbuf_appendf(text, "%s\n%s", entry->fts_path + strlen(root) + 1,
+				       strbuf_text(&messages));
+	}
+	fts_close(tree);
+}
+
+static void write_list(const char *path)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	FILE *file = fopen(path, "we");
+
+	list_all(&text);
+	REQUIRE(file && fputs(strbuf_text(&text), file) >= 0 && !fclose(file));
+}
+
+/* A message that is new, gone or changed must be so in the list, too. */
+static void the_list_is_complete(void)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	_cleanup_(freep) char *golden = read_text(GOLDEN);
+
+	list_all(&text);
+	CHECK(text.len > 10000);
+	CHECK_STR(strbuf_text(&text), golden);
+}
+
+static void literals_are_joined(void)
+{
+	static const char source[] =
+		"f(\"memtrace: a \" /* \"no\" */\n\"b\\n\");"
+		"// It's \"memtrace: no\"\n"
+		"error_create(CODE, x ? \"one %\" PRIu64 \" (of it)\" "
+		": \"two words\", \"no\");"
+		"my_error_create(\"not this\"); \"nor this\"; '\"';";
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	char copy[sizeof(source)];
+
+	memcpy(copy, source, sizeof(source));
+	list_file(copy, &text);
+	CHECK_STR(strbuf_text(&text),
+		  "    memtrace: a b\n    one %d (of it)\n    two words\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		write_list(argv[1]);
+		return 0;
+	}
+	RUN(literals_are_joined);
+	RUN(the_list_is_complete);
+	return check_done();
+}
