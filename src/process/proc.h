@@ -52,9 +52,9 @@ struct error *proc_open(int pid, struct proc **ret) __attribute__((warn_unused_r
  * empty. */
 struct error *proc_adopt(int pid, int pidfd, struct proc **ret)
 	__attribute__((warn_unused_result));
-/* The exited process `pid`, named `command`, of which only names and lines can be read.
- * Takes ownership of `stand_in`, also after an error. proc_has_exited() always returns
- * false for it. */
+/* Represent the process `pid` with the name `command`, which has exited: only names and
+ * lines of its code can still be found. Takes ownership of `stand_in`, also after an
+ * error. proc_has_exited() always returns false for it. */
 struct error *proc_adopt_stand_in(int pid, const char *command, struct stand_in *stand_in,
 				  struct proc **ret) __attribute__((warn_unused_result));
 void proc_close(struct proc *proc);

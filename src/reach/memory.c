@@ -60,8 +60,8 @@ static bool is_over(struct reach_memory *m)
 	return m->is_late || m->is_gone;
 }
 
-/* After a failed process_vm_readv(2): there is no use in another one if the process has
- * exited, or the caller may not trace it. */
+/* Note why process_vm_readv(2) failed. If the process has exited, or memtrace may not
+ * trace it, later calls would fail, too. */
 static void note_errno(struct reach_memory *m)
 {
 	m->is_denied |= errno == EPERM;

@@ -7,16 +7,16 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/open_child.h"
 
 /* With more regions of the process, further mappings are not divided. */
 #define REGIONS_MAX 65536
 
-/* The file of the mapping, not opened; -1: it is no regular file, or may not be looked
- * at. */
+/* An O_PATH descriptor of the mapping's file. -1: it is not a regular file, or memtrace
+ * may not look at it. */
 static int find_file(int tid, const struct proc_mapping *m, uint64_t *ret_size_bytes)
 {
 	struct stat st;
@@ -36,16 +36,10 @@ static int find_file(int tid, const struct proc_mapping *m, uint64_t *ret_size_b
 	return place;
 }
 
-/* Open the file if it is in memory; otherwise -1. */
+/* Open the file if it is in memory, for which no server answers; otherwise -1. */
 static int open_in_memory(int place)
 {
-	struct statfs system;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
-	if (statfs(path, &system) || system.f_type != TMPFS_MAGIC)
-		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return open_call_system(place) == TMPFS_MAGIC ? open_call_reopen(place, 0) : -1;
 }
 
 /* Find the first part with data from `from` on. Without holes it ends at `end`. */

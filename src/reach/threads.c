@@ -87,8 +87,8 @@ static struct error *gone(int pid)
 	return error_create(ERROR_GONE, "process %d has exited", pid);
 }
 
-/* The numbers of the threads on the list. They are hard to choose for the target, so that
- * the seed need not be secret. False: memory is out. */
+/* The numbers of the threads on the list. The target can hardly choose them, so the hash
+ * needs no secret seed. False: memory is out. */
 static bool gather_known(const struct reach_threads *threads, struct hashmap *ret)
 {
 	hashmap_init(ret, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The child process memtrace-open, which makes the calls that a file system may not
- * answer, and the calls themselves. For open_helper.c. */
+ * answer, for open_helper.c; and the calls themselves. */
 #ifndef UTIL_OPEN_CHILD_H
 #define UTIL_OPEN_CHILD_H
 
@@ -40,7 +40,8 @@ struct open_reply {
 /* openat2(2) with O_PATH and these flags. Returns a descriptor, or -1 with errno set. */
 int open_call_find(int root_fd, const char *path, uint64_t flags, uint64_t resolve);
 
-/* Open for reading what an O_PATH descriptor stands for. Returns as open_call_find(). */
+/* Open for reading what an O_PATH descriptor stands for, without waiting for a lease on
+ * it to be given up (F_SETLEASE). Returns as open_call_find(). */
 int open_call_reopen(int place, int flags);
 
 /* The type of the file system (f_type of statfs(2)); 0: unknown. */

@@ -84,7 +84,7 @@ static const struct opener {
 	{"process/target_file.c", 2, "what the user names"},
 	{"reach/held.c", 4, "/proc/PID/fdinfo and the links of /proc/PID/fd"},
 	{"reach/pages.c", 1, "/proc/PID"},
-	{"reach/shared.c", 3, "/proc/PID/map_files, and /proc/self/fd/N"},
+	{"reach/shared.c", 1, "/proc/PID/map_files"},
 	{"reach/stacks.c", 1, "/proc/PID"},
 	{"reach/threads.c", 1, "/proc/PID"},
 	{"unwind/image_store.c", 4, "/"},

@@ -184,14 +184,27 @@ static void fill_disk(const char *path)
 	fclose(file);
 }
 
+/* Reads text reports from standard output until `most` showed the 512 blocks, or the end.
+ * Returns how many did. */
+static unsigned count_reports(struct live_process *memtrace, unsigned most)
+{
+	unsigned count = 0;
+	char *line;
+
+	while (count < most && (line = live_read_line(memtrace, TIMEOUT_S))) {
+		count += strstr(line, " bytes in 512 allocations") != NULL;
+		free(line);
+	}
+	return count;
+}
+
 /* The disk is full for a while: the run continues and writes the later files. */
 static void full_for_a_while(void)
 {
 	char options[2048], filler[512];
 	_cleanup_(freep) char *dir = live_path("filled");
 	struct live_process *memtrace;
-	unsigned reports = 0;
-	char *line;
+	unsigned reports;
 
 	REQUIRE(!mkdir(dir, 0700));
 	REQUIRE(!mount("none", dir, "tmpfs", 0, "size=1m"));
@@ -207,15 +220,9 @@ static void full_for_a_while(void)
 	REQUIRE(!unlink(filler));
 	live_sleep(1.2);
 	/* Reports come late on a busy machine. */
-	while (reports < 3 && (line = live_read_line(memtrace, TIMEOUT_S))) {
-		reports += strstr(line, " bytes in 512 allocations") != NULL;
-		free(line);
-	}
+	reports = count_reports(memtrace, 3);
 	live_signal(memtrace, SIGINT);
-	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
-		reports += strstr(line, " bytes in 512 allocations") != NULL;
-		free(line);
-	}
+	reports += count_reports(memtrace, UINT_MAX);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
 	/* Some at intervals, and the final one. */
 	CHECK(reports >= 4);

@@ -5,6 +5,8 @@
  */
 #include "check.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
@@ -549,6 +551,30 @@ static void holes_of_shared_memory_are_not_read(void)
 	close(ending);
 }
 
+/* A target can make open(2) wait for 45 s (/proc/sys/fs/lease-break-time). */
+static void arrange_leased(void *unused)
+{
+	char path[] = "/dev/shm/memtrace-test-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	(void)unused;
+	REQUIRE(fd >= 0 && !unlink(path) && !ftruncate(fd, 1 << 20));
+	put(map_shared(fd, 1 << 20), 0, 0);
+	signal(SIGIO, SIG_IGN);
+	REQUIRE(!fcntl(fd, F_SETLEASE, F_WRLCK));
+	wash();
+}
+
+static void leases_are_not_waited_for(void)
+{
+	uint64_t began_ns = clock_now_ns();
+
+	search(arrange_leased);
+	CHECK(clock_now_ns() - began_ns < UINT64_C(20000000000));
+	check_level(0, REACH_REACHED);
+	check_rest(1);
+}
+
 /* The process's state in /proc/PID/stat: 'T' or 't' if it is stopped. */
 static char state_of(pid_t pid)
 {
@@ -628,6 +654,7 @@ int main(void)
 	RUN(unaligned_pointers_if_wanted);
 	RUN(mappings_of_all_kinds);
 	RUN(holes_of_shared_memory_are_not_read);
+	RUN(leases_are_not_waited_for);
 	RUN(free_memory_is_searched_unless_all_blocks_are_known);
 	RUN(nothing_stays_stopped);
 	RUN(stopped_processes_stay_stopped);

@@ -37,7 +37,7 @@ static void start_threads(void *unused)
 	}
 }
 
-/* Not by /proc/TID/stat, for which the kernel visits all threads. */
+/* For /proc/TID/stat the kernel would visit all threads of the process. */
 static char state_of(int pid, int tid)
 {
 	char path[64], text[512] = "";
