@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attach/attach_wide.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,12 +9,13 @@
 #include "plan/site_text.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/regular_file.h"
 
 /* Read the code from the function's beginning to the end of the probe's instruction. The
  * caller frees it. NULL: it cannot be read. */
 static uint8_t *read_code(const struct attach_probe *probe, size_t *ret_size)
 {
-	_cleanup_(closep) int fd = open(probe->path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(closep) int fd = regular_file_open(probe->path);
 	_cleanup_(freep) uint8_t *code = malloc(probe->before + INSN_LENGTH_MAX);
 	struct insn insn;
 	ssize_t n = -1;

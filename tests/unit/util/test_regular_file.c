@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "util/regular_file.h"
 
 /* Instead of the C library's. */
@@ -118,6 +120,41 @@ static void files_of_unknown_systems_are_not(void)
 	unlink(path);
 }
 
+/* The owner of a file can make open(2) by others wait for 45 s
+ * (/proc/sys/fs/lease-break-time). Its signal is not handled here. */
+static void leases_are_not_waited_for(void)
+{
+	char path[64];
+	uint64_t begin_ns;
+	int fd, holder;
+
+	in_dir("file", path);
+	holder = open(path, O_CREAT | O_RDONLY | O_CLOEXEC, 0600);
+	REQUIRE(holder >= 0);
+	signal(SIGIO, SIG_IGN);
+	if (fcntl(holder, F_SETLEASE, F_WRLCK)) {
+		CHECK_NOT_FOR_KERNEL("no leases");
+		close(holder);
+		unlink(path);
+		return;
+	}
+	begin_ns = clock_now_ns();
+	errno = 0;
+	fd = regular_file_open(path);
+	CHECK_INT(fd, -1);
+	CHECK_INT(errno, EWOULDBLOCK);
+	fd = regular_file_open_below(AT_FDCWD, path);
+	CHECK_INT(fd, -1);
+	CHECK(clock_now_ns() - begin_ns < UINT64_C(1000000000));
+	/* Once it is gone the file is opened. */
+	REQUIRE(!fcntl(holder, F_SETLEASE, F_UNLCK));
+	fd = regular_file_open(path);
+	CHECK(fd >= 0);
+	close(fd);
+	close(holder);
+	unlink(path);
+}
+
 int main(void)
 {
 	REQUIRE(mkdtemp(dir));
@@ -125,6 +162,7 @@ int main(void)
 	RUN(nothing_else_is);
 	RUN(files_of_the_kernel_are_not);
 	RUN(files_of_unknown_systems_are_not);
+	RUN(leases_are_not_waited_for);
 	rmdir(dir);
 	return check_done();
 }
