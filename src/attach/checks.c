@@ -177,6 +177,8 @@ struct error *checks_add(struct checks *c, struct check_request *request)
 		err = add_check(c, request);
 	else if (request->exits.len && (rested = find_rested(c)))
 		err = begin_anew(c, rested, request);
+	else if (request->exits.len)
+		c->left_out++;
 	pthread_mutex_unlock(&c->lock);
 	check_request_deinit(request);
 	return err;
@@ -188,6 +190,16 @@ uint64_t checks_misread(struct checks *c)
 
 	pthread_mutex_lock(&c->lock);
 	ret = c->misread;
+	pthread_mutex_unlock(&c->lock);
+	return ret;
+}
+
+uint64_t checks_left_out(struct checks *c)
+{
+	uint64_t ret;
+
+	pthread_mutex_lock(&c->lock);
+	ret = c->left_out;
 	pthread_mutex_unlock(&c->lock);
 	return ret;
 }

@@ -71,7 +71,7 @@ struct error *checks_create(const struct checks_maps *maps, struct checks **ret)
 /*
  * Check the function from its next call on. A function of a file is checked once, for all
  * processes that it is probed for. Takes ownership of the request's vectors, also on
- * failure. If ABI_MAX_CHECKS functions have checks, this one is not checked.
+ * failure. If ABI_MAX_CHECKS functions have checks, this one is counted only.
  * Returns ERROR_NO_MEMORY or ERROR_UNSUPPORTED on failure.
  */
 struct error *checks_add(struct checks *checks, struct check_request *request)
@@ -83,6 +83,9 @@ bool checks_have_failed(struct checks *checks, uint64_t file_number);
 
 /* How many functions had wrong sites so far. */
 uint64_t checks_misread(struct checks *checks);
+
+/* How many functions were not checked, as ABI_MAX_CHECKS others were. */
+uint64_t checks_left_out(struct checks *checks);
 
 /* In a forked child, which lacks the threads: only checks_misread() may follow. */
 void checks_cut_off(struct checks *checks);

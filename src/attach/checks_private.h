@@ -47,7 +47,8 @@ struct checks {
 	pthread_mutex_t lock;     /* protects the next three and check.processes */
 	VEC(struct check *) list; /* by number */
 	VEC(struct check_verdict) verdicts;
-	uint64_t misread; /* checks whose sites were wrong */
+	uint64_t misread;  /* checks whose sites were wrong */
+	uint64_t left_out; /* functions that are not checked: there are too many */
 	/* Used only by the thread: */
 	VEC(struct check *) wanted, under_way;
 	struct attachment ended; /* links to be closed */

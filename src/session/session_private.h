@@ -41,6 +41,7 @@ struct session {
 	struct waiter waiter;
 	struct progress progress;
 	bool prints_final_only; /* of the reports, the last one */
+	bool has_said_left_out; /* a line said that functions are not checked */
 	bool has_said_stripped; /* stripped_note_say() printed its line */
 	uint64_t begun_ns;      /* CLOCK_MONOTONIC */
 	struct phases phases;   /* of the start */

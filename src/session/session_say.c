@@ -255,6 +255,15 @@ void session_say_verdicts(struct session *s)
 		progress_clear(&s->progress);
 		return_probes_say_verdict(&verdict, s->options->verbose, stderr);
 	}
+	if (!s->has_said_left_out && !s->options->quiet &&
+	    tracer_checks_left_out(s->tracer)) {
+		progress_clear(&s->progress);
+		fprintf(stderr,
+			"memtrace: %d functions have probes inside that are checked: "
+			"further ones are not checked until libraries are unloaded\n",
+			ABI_MAX_CHECKS);
+		s->has_said_left_out = true;
+	}
 }
 
 void session_say_hung(const char *path)

@@ -249,6 +249,9 @@ bool tracer_sees_results(const struct tracer *tracer);
  * other has ended since the last call. */
 bool tracer_next_verdict(struct tracer *tracer, struct check_verdict *ret);
 
+/* How many functions were not checked, because too many others were. */
+uint64_t tracer_checks_left_out(const struct tracer *tracer);
+
 /* How the probes are attached and compiled, for -v: for example "uprobe_multi",
  * "embedded". */
 const char *tracer_attach_name(const struct tracer *tracer);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "attach/site_places.h"
+#include "trace/site_numbers.h"
 #include "trace/tracer_state.h"
 #include "util/cleanup.h"
 
@@ -141,16 +142,14 @@ static bool find_number(const struct attached_site list[], size_t count,
 static unsigned site_number(const struct tracer *t, const struct addition *a,
 			    const struct attached_site *site)
 {
-	bool used[ABI_MAX_SITES] = {false};
+	struct site_numbers numbers = {{false}};
 	unsigned number = 0;
 
-	if (find_number(t->sites.data, t->sites.len, site, used, &number) ||
-	    find_number(a->sites.data, a->sites.len, site, used, &number))
+	if (find_number(t->sites.data, t->sites.len, site, numbers.used, &number) ||
+	    find_number(a->sites.data, a->sites.len, site, numbers.used, &number))
 		return number;
-	tracer_mark_leaving_sites(t, used);
-	while (number < ABI_MAX_SITES - 1 && used[number])
-		number++;
-	return number;
+	tracer_mark_leaving_sites(t, numbers.used);
+	return site_numbers_find(&numbers);
 }
 
 /* Add a probe inside a function. */

@@ -116,6 +116,11 @@ struct error *tracer_add_check(struct tracer *t, struct check_request *request)
 	return ok ? checks_add(t->checks, request) : error_no_memory();
 }
 
+uint64_t tracer_checks_left_out(const struct tracer *t)
+{
+	return t->checks ? checks_left_out(t->checks) : 0;
+}
+
 bool tracer_next_verdict(struct tracer *t, struct check_verdict *ret)
 {
 	return t->checks && checks_next(t->checks, ret);
