@@ -351,24 +351,3 @@ struct error *allocators_scan(const struct allocator_file *file,
 		return explain_stripped(&scan, why_none);
 	return has_half(&scan) ? explain_half(&scan, why_none) : NULL;
 }
-
-void allocator_deinit(struct allocator *allocator)
-{
-	free(allocator->module_path);
-	target_file_release(allocator->file);
-	free(allocator->label);
-	free(allocator->build_id);
-	free(allocator->debug_path);
-	free(allocator->prefixed);
-	vec_deinit(&allocator->functions);
-	vec_deinit(&allocator->missing);
-	vec_deinit(&allocator->hidden);
-	*allocator = (struct allocator){0};
-}
-
-void allocators_deinit(struct allocators *allocators)
-{
-	vec_foreach (allocator, &allocators->list)
-		allocator_deinit(allocator);
-	vec_deinit(&allocators->list);
-}

@@ -12,7 +12,6 @@
 #include "attach/attach_wide.h"
 #include "bpf/link.h"
 #include "process/live_thread.h"
-#include "bpf/mm_locks.h"
 #include "util/cleanup.h"
 
 /* How many threads may end before their event is opened. Each try takes 0.1 s. */
@@ -135,17 +134,6 @@ bool attachment_take_file(struct attachment *self, int pid, uint64_t file,
 	}
 	self->places.len = kept;
 	return true;
-}
-
-/* --- before probes are set ---------------------------------------------------------- */
-
-struct error *attachment_may_set(struct attachment *self)
-{
-	struct error *err =
-		mm_locks_check(self->was_held ? MM_LOCKS_REMOVE_NS : MM_LOCKS_SET_NS);
-
-	self->was_held = err;
-	return err;
 }
 
 /* --- holding ---------------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drain/drain_blocks.h"
 
+#include <time.h>
+
 /* Ticks are rounded down, possibly to a time before the attach. */
 static uint64_t block_time_ns(const struct drain *d, const struct abi_block *b)
 {
@@ -99,4 +101,24 @@ void drain_remove(struct drain *d, uint64_t key)
 void drain_release(struct drain *d, uint64_t key)
 {
 	remove_stored(d, key, key | DRAIN_HELD);
+}
+
+void drain_pause_ns(long ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+bool drain_apply(struct drain *d, const struct abi_journal *e)
+{
+	const struct abi_block block = {e->size_bytes, e->stack, e->thread, e->tick, 0};
+
+	if (e->old_key == ABI_JOURNAL_HELD)
+		return drain_hold(d, e->key, &block);
+	if (e->old_key)
+		drain_release(d, e->old_key);
+	if (e->kind == ABI_JOURNAL_PUT)
+		return drain_add(d, e->key, &block);
+	if (e->key)
+		drain_remove(d, e->key);
+	return true;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
-#include <time.h>
 
 #include "drain/drain_blocks.h"
 #include "bpf/mapped.h"
@@ -8,26 +7,6 @@
 /* The second half must begin on a page. */
 _Static_assert(ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal) % 65536 == 0,
 	       "a half can be mapped");
-
-void drain_pause_ns(long ns)
-{
-	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
-}
-
-bool drain_apply(struct drain *d, const struct abi_journal *e)
-{
-	const struct abi_block block = {e->size_bytes, e->stack, e->thread, e->tick, 0};
-
-	if (e->old_key == ABI_JOURNAL_HELD)
-		return drain_hold(d, e->key, &block);
-	if (e->old_key)
-		drain_release(d, e->old_key);
-	if (e->kind == ABI_JOURNAL_PUT)
-		return drain_add(d, e->key, &block);
-	if (e->key)
-		drain_remove(d, e->key);
-	return true;
-}
 
 static bool apply_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
 {

@@ -11,11 +11,9 @@
 
 #include "arch/arch.h"
 #include "elf/elf_file.h"
-#include "elf/elf_links.h"
 #include "elf/usdt.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
-#include "util/regular_file.h"
 
 /* Bounds on what a file may make us read. Real files are far smaller. */
 #define SECTIONS_MAX    0xff00u /* SHN_LORESERVE: more needs extended numbering */
@@ -230,7 +228,8 @@ struct error *elf_cannot_open(const char *name, int err)
 	return error_errno(code, err, "cannot open %s", name);
 }
 
-struct error *elf_file_open_fd(int fd, const char *name, struct elf_file **ret)
+struct error *elf_file_open_as(int fd, const char *name, const struct elf_tables *tables,
+			       struct elf_file **ret)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = calloc(1, sizeof(*file));
 	struct stat st;
@@ -240,7 +239,7 @@ struct error *elf_file_open_fd(int fd, const char *name, struct elf_file **ret)
 		return error_no_memory();
 	}
 	file->fd = fd;
-	file->tables = &elf_tables_here;
+	file->tables = tables;
 	file->name = strdup(name);
 	if (!file->name)
 		return error_no_memory();
@@ -259,25 +258,6 @@ struct error *elf_file_open_fd(int fd, const char *name, struct elf_file **ret)
 		return error_prefix(err, "%s", name);
 	*ret = take(file);
 	return NULL;
-}
-
-struct error *elf_file_open(const char *path, struct elf_file **ret)
-{
-	int fd = regular_file_open(path);
-
-	return fd < 0 ? elf_cannot_open(path, errno) : elf_file_open_fd(fd, path, ret);
-}
-
-struct error *elf_file_open_by(int fd, const char *name, struct elf_reader *reader,
-			       struct elf_file **ret)
-{
-	struct error *err = elf_file_open_fd(fd, name, ret);
-
-	if (!err && reader) {
-		(*ret)->tables = &elf_tables_remote;
-		(*ret)->reader = reader;
-	}
-	return err;
 }
 
 void elf_file_close(struct elf_file *file)
@@ -345,19 +325,24 @@ struct error *elf_file_offer_functions(struct elf_file *file, struct nearest *ne
 	return file->tables->offer_functions(file, nearest);
 }
 
-struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
-{
-	struct error *err;
-
-	*ret = (struct elf_links){0};
-	err = file->tables->read_links(file, ret);
-	if (err)
-		elf_links_deinit(ret);
-	return err;
-}
-
 struct error *usdt_find(struct elf_file *file, const char *provider, const char *name,
 			struct nearest *nearest, struct usdt_places *ret)
 {
 	return file->tables->find_usdt(file, provider, name, nearest, ret);
+}
+
+struct error *elf_file_begin(struct elf_file *file)
+{
+	if (file->elf)
+		return NULL;
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return error_create(ERROR_UNSUPPORTED, "libelf is too old");
+	/* Read instead of mapped: truncating a mapped file would raise SIGBUS. */
+	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
+	if (file->elf && elf_kind(file->elf) == ELF_K_ELF)
+		return NULL;
+	elf_end(file->elf);
+	file->elf = NULL;
+	return error_create(ERROR_MALFORMED, "%s: malformed ELF file (%s)", file->name,
+			    elf_errmsg(-1));
 }

@@ -85,6 +85,10 @@ struct elf_file {
 		pages[ELF_PAGES]; /* indexed by the page's number modulo ELF_PAGES */
 };
 
+/* As elf_file_open_fd(); `tables` says how its tables are read. */
+struct error *elf_file_open_as(int fd, const char *name, const struct elf_tables *tables,
+			       struct elf_file **ret) __attribute__((warn_unused_result));
+
 /* Returns ERROR_MALFORMED with a message that `what` is wrong. */
 struct error *elf_file_malformed(const char *what) __attribute__((warn_unused_result));
 

@@ -14,22 +14,6 @@ DEFINE_CLEANUP(struct elf_file *, elf_file_close);
  * GB. */
 #define CHECKSUM_MAX_BYTES ((uint64_t)8 << 30)
 
-struct error *elf_file_begin(struct elf_file *file)
-{
-	if (file->elf)
-		return NULL;
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_create(ERROR_UNSUPPORTED, "libelf is too old");
-	/* Read instead of mapped: truncating a mapped file would raise SIGBUS. */
-	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
-	if (file->elf && elf_kind(file->elf) == ELF_K_ELF)
-		return NULL;
-	elf_end(file->elf);
-	file->elf = NULL;
-	return error_create(ERROR_MALFORMED, "%s: malformed ELF file (%s)", file->name,
-			    elf_errmsg(-1));
-}
-
 static struct error *has_symbol_table(struct elf_file *file, bool *ret)
 {
 	struct error *err = elf_file_begin(file);
@@ -130,7 +114,7 @@ static struct error *try_debug(struct elf_file *file, int fd,
 			       const struct elf_debuglink *link, bool *ret_serves)
 {
 	_cleanup_(elf_file_closep) struct elf_file *debug = NULL;
-	struct error *err = elf_file_open_fd(fd, "debug file", &debug);
+	struct error *err = elf_file_open_as(fd, "debug file", file->tables, &debug);
 
 	*ret_serves = !err && serves(file, debug, link);
 	if (*ret_serves) {

@@ -146,3 +146,14 @@ const struct elf_link *elf_links_find(const struct elf_links *links, uint64_t sl
 	return n && links->list.data[n - 1].slot == slot ? &links->list.data[n - 1]
 							 : NULL;
 }
+
+struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
+{
+	struct error *err;
+
+	*ret = (struct elf_links){0};
+	err = file->tables->read_links(file, ret);
+	if (err)
+		elf_links_deinit(ret);
+	return err;
+}

@@ -38,7 +38,7 @@ static struct error *answer_open(struct elf_service *service,
 	size_t handle = 0;
 
 	request->fd = -1;
-	err = elf_file_open_fd(fd, name ? name : "?", &file);
+	err = elf_file_open_as(fd, name ? name : "?", &elf_tables_here, &file);
 	if (err)
 		return err;
 	while (handle < service->files.len && service->files.data[handle])

@@ -76,15 +76,6 @@ static const struct trace_mode *mode_of(const struct options_given *given)
 	return trace_mode_of(&given->options->trace);
 }
 
-enum option_id options_mode_option(const struct options_given *given)
-{
-	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
-		if (option_rows[i].selects && given->values[i] &&
-		    option_rows[i].selects == given->options->trace.mode)
-			return (enum option_id)i;
-	return OPTION_ID_COUNT;
-}
-
 /* Of several modes the last one of mode_rows.h; check_modes() rejects the others. */
 static struct error *choose_mode(const struct options_given *given)
 {

@@ -87,3 +87,12 @@ struct error *options_check_target(const struct options_given *given)
 				    wide_option(given));
 	return NULL;
 }
+
+enum option_id options_mode_option(const struct options_given *given)
+{
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
+		if (option_rows[i].selects && given->values[i] &&
+		    option_rows[i].selects == given->options->trace.mode)
+			return (enum option_id)i;
+	return OPTION_ID_COUNT;
+}

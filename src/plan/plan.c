@@ -18,13 +18,6 @@ DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct plan *, plan_destroy);
 DEFINE_CLEANUP(struct site_code *, site_code_close);
 
-/* A free needs no return probe: its block is removed at the entry, because free cannot
- * fail. */
-bool plan_wants_return(const struct alloc_function *function, bool mappings)
-{
-	return function->effect != EFFECT_FREE || mappings;
-}
-
 /* Can a call of one function stand for a call of the other? */
 static bool same_kind(const struct alloc_function *a, const struct alloc_function *b)
 {
@@ -486,24 +479,6 @@ struct error *plan_build_event(const struct event_spec *event, const struct proc
 	if (!err)
 		*ret = take(plan);
 	return err;
-}
-
-void plan_object_drop_sites(struct plan_object *object)
-{
-	vec_foreach (site, &object->sites)
-		return_sites_deinit(&site->returns);
-	object->sites.len = object->skipped.len = 0;
-}
-
-void plan_object_deinit(struct plan_object *object)
-{
-	allocator_deinit(&object->allocator);
-	free(object->build_id);
-	vec_foreach (site, &object->sites)
-		return_sites_deinit(&site->returns);
-	vec_deinit(&object->sites);
-	vec_deinit(&object->skipped);
-	vec_deinit(&object->missing);
 }
 
 void plan_destroy(struct plan *plan)

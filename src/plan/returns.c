@@ -77,25 +77,6 @@ static bool find_bp(const struct choice *c, const struct cfg_insn *at, uint8_t *
 	return false;
 }
 
-static bool is_taken(const struct returns *r, uint64_t address)
-{
-	return r->is_taken && r->is_taken(r->arg, address);
-}
-
-const char *choice_emulated(const struct choice *c, const struct cfg_insn *at)
-{
-	uint8_t code[INSN_LENGTH_MAX + 1];
-	/* Start one byte early: emulated_reason() then does not take it for a function's
-	 * beginning. */
-	size_t size = c->returns->source->read(c->returns->source->arg, at->address - 1,
-					       code, sizeof(code));
-
-	if (at->is_pseudo || at->insn.no_probe || size <= at->insn.length ||
-	    is_taken(c->returns, at->address))
-		return NULL;
-	return emulated_reason(code, 1, &at->insn, c->returns->emulated);
-}
-
 static const struct result *result_of(const struct choice *c, uint32_t i)
 {
 	return &c->values->results[i];
@@ -141,7 +122,7 @@ static int32_t price_of(const struct choice *c, uint32_t i)
 
 	if (at->is_pseudo || at->insn.no_probe || at->insn.kind == INSN_OPAQUE ||
 	    at->insn.kind == INSN_SYSCALL || !is_settled(c, at, result) ||
-	    !find_bp(c, at, &bp) || is_taken(c->returns, at->address))
+	    !find_bp(c, at, &bp) || choice_is_taken(c->returns, at->address))
 		return CUT_NEVER;
 	if (at->insn.kind == INSN_CALL)
 		return c->returns->emulated & EMULATED_CALL ? PRICE_CALL : CUT_NEVER;

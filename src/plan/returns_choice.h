@@ -52,6 +52,9 @@ struct choice {
 	struct cut cut;
 };
 
+/* Does another probe have the place already? */
+bool choice_is_taken(const struct returns *r, uint64_t address);
+
 /* Why a site at the instruction is emulated; NULL: it is not. A static string. */
 const char *choice_emulated(const struct choice *c, const struct cfg_insn *at);
 

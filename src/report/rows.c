@@ -101,21 +101,6 @@ static bool is_too_small(const struct report_options *options,
 	       row->sum.estimated_count < options->skip_count;
 }
 
-struct error *report_judge(struct builder *b, uint32_t stack, enum filter_verdict *ret)
-{
-	const struct report_filter *filter = b->options->filter;
-	unsigned matches;
-	struct error *err;
-
-	*ret = FILTER_SHOWN;
-	if (!filter || report_filter_keeps_all(filter))
-		return NULL;
-	err = frame_namer_match(&b->namer, stack, &matches);
-	if (!err)
-		*ret = report_filter_judge(filter, matches);
-	return err;
-}
-
 static struct error *rank(struct ranking *r, uint32_t stack)
 {
 	const struct report *report = r->b->report;

@@ -29,7 +29,6 @@ typedef struct error *page_fn(const struct page *page, FILE *out);
 page_fn metrics_page;
 
 /* The pages that the renderers of reports write; see serve/routes.c. */
-page_fn summary_page, flame_page, json_page, snapshot_page, heap_page, allocs_page,
-	index_page;
+page_fn summary_page, flame_page, json_page, snapshot_page, heap_page, allocs_page;
 
 #endif

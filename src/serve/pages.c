@@ -6,7 +6,6 @@
 #include "render/table/renderers.h"
 #include "report/view.h"
 #include "serve/page.h"
-#include "serve/routes.h"
 #include "snapshot/file.h"
 
 /* Rows of ?debug=1. */
@@ -87,17 +86,4 @@ struct error *heap_page(const struct page *page, FILE *out)
 struct error *allocs_page(const struct page *page, FILE *out)
 {
 	return profile(page, true, out);
-}
-
-struct error *index_page(const struct page *page, FILE *out)
-{
-	(void)page;
-	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<title>memtrace</title>\n"
-	      "<h1>memtrace</h1>\n<ul>\n",
-	      out);
-	for (const struct route *route = routes; route->path; route++)
-		fprintf(out, "<li><a href=\"%s\">%s</a>: %s\n", route->path, route->path,
-			route->text);
-	fputs("</ul>\n", out);
-	return NULL;
 }

@@ -5,6 +5,8 @@
 
 #include "serve/openmetrics.h"
 
+static page_fn index_page;
+
 /*
  * Alloy, Pyroscope and Parca fetch /debug/pprof/allocs for memory by default
  * (grafana/alloy, internal/component/pyroscope/scrape/scrape.go; parca-dev/parca,
@@ -43,4 +45,17 @@ const struct route *route_find(const char *path)
 const char *route_type(const struct route *route, const struct query *query)
 {
 	return route->takes_debug && query->debug ? ROUTE_TEXT_TYPE : route->type;
+}
+
+static struct error *index_page(const struct page *page, FILE *out)
+{
+	(void)page;
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<title>memtrace</title>\n"
+	      "<h1>memtrace</h1>\n<ul>\n",
+	      out);
+	for (const struct route *route = routes; route->path; route++)
+		fprintf(out, "<li><a href=\"%s\">%s</a>: %s\n", route->path, route->path,
+			route->text);
+	fputs("</ul>\n", out);
+	return NULL;
 }

@@ -187,12 +187,6 @@ static struct error *shed(struct session *s)
 	return NULL;
 }
 
-void session_shed_opener(void)
-{
-	/* If a sandbox forbids this, the rest of memtrace keeps its privileges too. */
-	error_destroy(shed_for_opening());
-}
-
 /* If the command cannot be run, the status is the one that a shell returns. */
 static int start_status(const struct options *options, const struct error *err)
 {
@@ -256,8 +250,7 @@ static struct error *start_processes(struct session *s, struct error *err, int *
 	link_warn_late(session_say_late);
 	/* If no process is followed, no ELF file of a target is read. */
 	if (!err && follows)
-		err = open_helper_start(&(const struct open_helper_options){
-			session_shed_opener, session_say_hung});
+		err = session_start_opener();
 	if (!err && follows)
 		err = elf_reader_create(reading_warn, progress_stopping_ns, &s->progress,
 					&s->elf_reader);

@@ -24,8 +24,7 @@ static void start_opener(bool is_named)
 	open_helper_remove();
 	fd_table_cut_off();
 	if (is_named)
-		err = open_helper_start(&(const struct open_helper_options){
-			session_shed_opener, session_say_hung});
+		err = session_start_opener();
 	open_helper_hurry();
 	/* Without it, opening a file may hang. Then a second child tries no names. */
 	error_destroy(err);

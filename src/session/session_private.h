@@ -129,8 +129,8 @@ void session_screen_stop(struct session *s);
 enum last_report_result session_last_report(void *arg,
 					    const struct last_report_options *options);
 
-/* Give up what the helper that opens files does not need. */
-void session_shed_opener(void);
+/* Start the helper that opens files of targets. It gives up what it does not need. */
+struct error *session_start_opener(void) __attribute__((warn_unused_result));
 
 /* --- session_say.c: on standard error ------------------------------------------------
  */

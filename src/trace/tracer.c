@@ -466,3 +466,21 @@ void tracer_destroy(struct tracer *t)
 	fence_close(&t->fence);
 	free(t);
 }
+
+void tracer_tidy(struct tracer *t)
+{
+	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
+	struct error *err;
+
+	if (!t->handler || !miss_handler_has_many_stacks(t->handler))
+		return;
+	tracer_poll(t);
+	tracer_ask_mappings(t);
+	/* The kept blocks have numbers that may be dropped. */
+	drain_kept_drop(&t->kept);
+	err = drain_ask_stacks(&t->maps, &t->source->sizes, &resolver);
+	if (!err)
+		miss_handler_sweep(t->handler);
+	/* It is tried again, here or with the next report. */
+	error_destroy(err);
+}

@@ -535,3 +535,15 @@ void tracer_detach(struct tracer *t)
 	vec_deinit(&t->linkers.list);
 	vec_deinit(&t->libcs.list);
 }
+
+bool tracer_is_probed(void *tracer, const char *path, uint64_t function, uint64_t place)
+{
+	struct tracer *t = tracer;
+	const struct attached_site site = {
+		.file = file_numbers_known(&t->files, path),
+		.offset = place,
+		.function = function,
+	};
+
+	return site.file && tracer_is_attached(t, &site);
+}

@@ -120,18 +120,6 @@ const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path
 	return file ? find_file(t, file) : NULL;
 }
 
-bool tracer_is_probed(void *tracer, const char *path, uint64_t function, uint64_t place)
-{
-	struct tracer *t = tracer;
-	const struct attached_site site = {
-		.file = file_numbers_known(&t->files, path),
-		.offset = place,
-		.function = function,
-	};
-
-	return site.file && tracer_is_attached(t, &site);
-}
-
 void tracer_drop_breakpoints(struct tracer *t, uint64_t file)
 {
 	size_t kept = 0;

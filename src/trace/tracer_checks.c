@@ -3,12 +3,6 @@
  * (checks.h). */
 #include "trace/tracer_state.h"
 
-bool tracer_has_checks(const struct tracer *t)
-{
-	return tracer_can(t, MODE_FUNCTIONS) &&
-	       tracer_takes_bodies(t->config, &t->features);
-}
-
 struct error *tracer_open_checks(struct tracer *t)
 {
 	const struct checks_maps maps = {

@@ -9,49 +9,6 @@
 
 /* --- which ------------------------------------------------------------------------ */
 
-const struct attach_ops *tracer_preferred_ops(const struct tracer *t)
-{
-	return t->config->attach == ATTACH_PERF || !t->features.uprobe_multi
-		       ? &attach_perf_event
-		       : &attach_uprobe_multi;
-}
-
-bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops)
-{
-	/* Kernels with sessions have atomics, and the session programs rely on them: not
-	 * with hashes. */
-	return t->features.sessions && ops == &attach_uprobe_multi && !t->by_hash;
-}
-
-bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops)
-{
-	/* Kernels that need perf events or hashes do not have may_goto. If the user
-	 * requests one of those, do without may_goto, too, so that this can be tested on
-	 * newer kernels. */
-	return t->features.may_goto && ops == &attach_uprobe_multi && !t->by_hash;
-}
-
-bool tracer_takes_bodies(const struct trace_config *config,
-			 const struct kernel_features *features)
-{
-	/* Without may_goto the kernel would have to verify one more program that walks
-	 * stacks frame by frame. */
-	return config->attach != ATTACH_PERF && config->tables != TABLES_HASHES &&
-	       features->uprobe_multi && features->cookies && features->atomics &&
-	       features->may_goto;
-}
-
-bool tracer_uses_bodies(const struct tracer *t, const struct attach_ops *ops)
-{
-	return ops == &attach_uprobe_multi &&
-	       tracer_takes_bodies(t->config, &t->features);
-}
-
-bool tracer_sees_results(const struct tracer *tracer)
-{
-	return tracer_uses_bodies(tracer, tracer->attachment.ops);
-}
-
 /* A plain free needs no return probe, and therefore a smaller program. */
 static bool is_plain_free(const struct plan_site *site)
 {
@@ -79,7 +36,7 @@ static bool is_inside(const struct tracer *t, const struct attach_ops *ops,
 }
 
 /* The source_run.programs that a plan needs. */
-static unsigned plan_programs(const struct tracer *t, const struct attach_ops *ops,
+unsigned tracer_plan_programs(const struct tracer *t, const struct attach_ops *ops,
 			      const struct plan *plan)
 {
 	unsigned programs = 0;
@@ -122,7 +79,7 @@ unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const
 	if (!tracer_can(t, MODE_FUNCTIONS))
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		programs |= plan_programs(t, ops, plans[i]);
+		programs |= tracer_plan_programs(t, ops, plans[i]);
 	if (programs && t->features.cookies)
 		return programs;
 	return tracer_uses_sessions(t, ops)
@@ -246,37 +203,4 @@ void tracer_close_programs(struct tracer *t)
 			close(t->programs[i]);
 		t->programs[i] = -1;
 	}
-}
-
-static struct error *compile_and_load(struct tracer *t, unsigned programs)
-{
-	struct compiler *compiler = NULL;
-	struct error *err = tracer_compile_more(t, programs, &compiler);
-
-	if (!err)
-		err = tracer_load_programs(t, compiler, programs);
-	if (compiler && !err)
-		compiler_keep(compiler);
-	if (compiler && err && err->code == ERROR_COMPILE)
-		compiler_drop(compiler);
-	compiler_destroy(compiler);
-	return err;
-}
-
-struct error *tracer_load_more(struct tracer *t, const struct plan *plan)
-{
-	unsigned more = plan_programs(t, t->attachment.ops, plan) & ~t->compiled;
-	struct error *err;
-
-	if (!more || !tracer_can(t, MODE_FUNCTIONS) || !t->features.cookies)
-		return NULL;
-	err = compile_and_load(t, more);
-	if (err && err->code == ERROR_COMPILE && !t->run.thorough) {
-		error_destroy(err);
-		t->run.thorough = true;
-		err = compile_and_load(t, more);
-	}
-	if (!err)
-		t->compiled |= more;
-	return err;
 }

@@ -277,6 +277,10 @@ struct error *tracer_load_programs(struct tracer *t, struct compiler *compiler,
 /* Load tracer.programs[i] if it is not loaded. */
 struct error *tracer_load(struct tracer *t, size_t i) __attribute__((warn_unused_result));
 
+/* The programs that the sites of a plan need: a set of 1 << enum source_program. */
+unsigned tracer_plan_programs(const struct tracer *t, const struct attach_ops *ops,
+			      const struct plan *plan);
+
 /* Compile and load the programs that the plan needs and that are missing. Takes as long
  * as at the start. An allocator that is loaded later may need other kinds of probes, and
  * so may another mechanism. */

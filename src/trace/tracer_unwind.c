@@ -72,24 +72,6 @@ uint32_t tracer_stack(void *arg, uint32_t stack)
 	return t->handler ? miss_handler_stack(t->handler, stack) : stack;
 }
 
-void tracer_tidy(struct tracer *t)
-{
-	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
-	struct error *err;
-
-	if (!t->handler || !miss_handler_has_many_stacks(t->handler))
-		return;
-	tracer_poll(t);
-	tracer_ask_mappings(t);
-	/* The kept blocks have numbers that may be dropped. */
-	drain_kept_drop(&t->kept);
-	err = drain_ask_stacks(&t->maps, &t->source->sizes, &resolver);
-	if (!err)
-		miss_handler_sweep(t->handler);
-	/* It is tried again, here or with the next report. */
-	error_destroy(err);
-}
-
 void tracer_unwind_counts(const struct tracer *t, uint64_t *walks, uint64_t *rules,
 			  uint64_t *table_bytes)
 {

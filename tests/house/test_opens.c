@@ -63,7 +63,7 @@ static const struct opener {
 	{"process/children.c", 1, "/proc"},
 	{"process/confinement.c", 1, "/proc/PID"},
 	{"process/debug_file.c", 1, "/"},
-	{"elf/elf.c", 2, "of elf_file_open(): its callers are listed, too"},
+	{"elf/elf_open.c", 2, "of elf_file_open(): its callers are listed, too"},
 	{"elf/elf.h", 1, "elf_file_open() itself"},
 	{"process/file_names.c", 2, "of file_names_of_path(): the same"},
 	{"process/file_names.h", 1, "file_names_of_path() itself"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
-#include "render/views/csv.h"
+#include "render/views/csv_field.h"
 #include "render/diff_formats.h"
 #include "render/names.h"
 #include "util/cleanup.h"

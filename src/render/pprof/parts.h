@@ -79,6 +79,9 @@ static inline int64_t pprof_clamp(uint64_t n)
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
+/* Compress and write what is in `packed`. */
+void pprof_flush(struct pprof_builder *b);
+
 /* Room for `size` bytes of the profile; NULL: out of memory. */
 uint8_t *pprof_extend(struct pprof_builder *b, size_t size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/views/csv.h"
+#include "render/views/csv_field.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,23 +19,6 @@ struct builder {
 	struct texts lines; /* "address - name", by report_frame.index */
 	struct strbuf field;
 };
-
-void csv_write_field(const char *text, FILE *out)
-{
-	fputc('"', out);
-	if (*text && strchr("=+-@\t\r", *text))
-		fputc('\'', out);
-	for (;;) {
-		const char *quote = strchrnul(text, '"');
-
-		fwrite(text, 1, (size_t)(quote - text), out);
-		if (!*quote)
-			break;
-		fputs("\"\"", out);
-		text = quote + 1;
-	}
-	fputc('"', out);
-}
 
 static void make_lines(struct builder *b)
 {
@@ -119,16 +102,6 @@ static void write_head(const struct builder *b, const char *before, const char *
 {
 	fprintf(b->out, "%s%s%s%s\r\n", before, columns, after,
 		report_is_of_one(b->report) ? "" : PROCESS_COLUMNS);
-}
-
-const char *csv_class_name(enum block_class class)
-{
-	static const char *const names[BLOCK_CLASS_COUNT] = {[BLOCK_HEAP] = "heap",
-							     [BLOCK_MAPPING] = "mapping",
-							     [BLOCK_EVENT] = "event",
-							     [BLOCK_KERNEL] = "kernel"};
-
-	return names[class];
 }
 
 static void write_row(struct builder *b, const struct report_section *section,

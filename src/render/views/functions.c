@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "render/class_words.h"
-#include "render/views/csv.h"
+#include "render/views/csv_field.h"
 #include "render/text/groups.h"
 #include "render/text/rows.h"
 #include "render/text_words.h"

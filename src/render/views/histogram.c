@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "render/class_words.h"
-#include "render/views/csv.h"
+#include "render/views/csv_field.h"
 #include "render/text/rows.h"
 #include "render/views/all.h"
 #include "report/histogram.h"

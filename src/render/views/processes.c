@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
-#include "render/views/csv.h"
+#include "render/views/csv_field.h"
 #include "render/text/page.h"
 #include "render/text_processes.h"
 #include "render/views/all.h"

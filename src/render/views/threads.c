@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "render/columns.h"
-#include "render/views/csv.h"
+#include "render/views/csv_field.h"
 #include "render/text/page.h"
 #include "render/text_processes.h"
 #include "render/text/rows.h"

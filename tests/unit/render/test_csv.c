@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fixture.h"
 
-#include "render/views/csv.h"
+#include "render/views/csv_field.h"
 
 #define HEADER "pid,stack_id,total,count,histogram,stacktrace,class\r\n"
 

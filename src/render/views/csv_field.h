@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of a CSV file. Private to render/. */
-#ifndef RENDER_VIEWS_CSV_H
-#define RENDER_VIEWS_CSV_H
+#ifndef RENDER_VIEWS_CSV_FIELD_H
+#define RENDER_VIEWS_CSV_FIELD_H
 
 #include <stdio.h>
 

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/returns_choice.h"
+
+#include "arch/emulated.h"
+
+bool choice_is_taken(const struct returns *r, uint64_t address)
+{
+	return r->is_taken && r->is_taken(r->arg, address);
+}
+
+const char *choice_emulated(const struct choice *c, const struct cfg_insn *at)
+{
+	uint8_t code[INSN_LENGTH_MAX + 1];
+	/* Start one byte early: emulated_reason() then does not take it for a function's
+	 * beginning. */
+	size_t size = c->returns->source->read(c->returns->source->arg, at->address - 1,
+					       code, sizeof(code));
+
+	if (at->is_pseudo || at->insn.no_probe || size <= at->insn.length ||
+	    choice_is_taken(c->returns, at->address))
+		return NULL;
+	return emulated_reason(code, 1, &at->insn, c->returns->emulated);
+}

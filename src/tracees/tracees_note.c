@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Notes about processes on stderr. */
+#include "tracees/tracees_private.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "util/cleanup.h"
+#include "util/escape.h"
+
+/* Notes about children only with -v, because there may be thousands of them. */
+static bool is_noted(const struct tracees *ts, const struct tracee *t)
+{
+	return !ts->options->quiet && (t->asked_for || ts->options->verbose);
+}
+
+bool tracees_may_list(struct tracees *ts, const struct tracee *t)
+{
+	if (!is_noted(ts, t))
+		return false;
+	if (ts->options->verbose || ts->listed < LISTED_MAX) {
+		ts->listed++;
+		return true;
+	}
+	if (!ts->unlisted++)
+		fprintf(stderr,
+			"memtrace: processes have loaded %d libraries and programs; "
+			"further ones are not listed (-v lists all)\n",
+			LISTED_MAX);
+	return false;
+}
+
+void tracees_say_unlisted(const struct tracees *ts)
+{
+	if (ts->unlisted)
+		fprintf(stderr,
+			"memtrace: %" PRIu64
+			" more libraries and programs were loaded (-v lists all)\n",
+			ts->unlisted);
+}
+
+void tracees_note(const struct tracees *ts, const struct tracee *t, const char *format,
+		  ...)
+{
+	_cleanup_(freep) char *command = escape_dup(t->command);
+	va_list ap;
+
+	if (!is_noted(ts, t))
+		return;
+	fprintf(stderr, "memtrace: pid %d (%s) ", t->pid, command ? command : "?");
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
