@@ -24,6 +24,10 @@
 
 #define RUNS_MAX  64
 
+/* If so many pages of a device in a row cannot be read, the rest is not tried: the kernel
+ * refuses whole mappings (VM_IO and VM_PFNMAP in check_vma_flags() of mm/gup.c). */
+#define UNREAD_MAX 64
+
 struct error *reach_memory_open(int pid, struct reach_memory *ret)
 {
 	struct live_thread live = live_thread_begin(pid);
@@ -88,13 +92,15 @@ static size_t copy(struct reach_memory *m, uint64_t address, size_t size)
 typedef void (*piece_fn)(struct reach_marks *marks, const struct reach_piece *piece,
 			 enum reach_level level);
 
-/* Read and scan what can be read of a range. */
+/* Read and scan what can be read of a range, until `unread_max` pages in a row cannot be
+ * read. */
 static void scan_range(struct reach_memory *m, uint64_t start, uint64_t end,
-		       struct reach_marks *marks, piece_fn scan, enum reach_level level)
+		       uint64_t unread_max, struct reach_marks *marks, piece_fn scan,
+		       enum reach_level level)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), unread = 0;
 
-	while (start < end && !is_over(m)) {
+	while (start < end && unread < unread_max && !is_over(m)) {
 		size_t size =
 			end - start < PIECE_BYTES ? (size_t)(end - start) : PIECE_BYTES;
 		/* A page more would be read from a device, or swapped in, for nothing. */
@@ -105,8 +111,10 @@ static void scan_range(struct reach_memory *m, uint64_t start, uint64_t end,
 
 		if (!got) {
 			start = (start / page + 1) * page;
+			unread++;
 			continue;
 		}
+		unread = 0;
 		if (got < size)
 			size = got;
 		scan(marks, &(struct reach_piece){start, m->buffer, size, got - size},
@@ -115,7 +123,7 @@ static void scan_range(struct reach_memory *m, uint64_t start, uint64_t end,
 	}
 }
 
-/* The same, but of private memory only pages that were written. */
+/* The same, but only pages that are there if the region says so. */
 static void scan_written(struct reach_memory *m, const struct reach_region *region,
 			 struct reach_marks *marks, piece_fn scan, enum reach_level level)
 {
@@ -123,8 +131,10 @@ static void scan_written(struct reach_memory *m, const struct reach_region *regi
 	uint64_t at = region->start / page * page;
 	uint64_t end = (region->end + page - 1) / page * page;
 
-	if (!region->is_private) {
-		scan_range(m, region->start, region->end, marks, scan, level);
+	if (!region->only_present) {
+		scan_range(m, region->start, region->end,
+			   region->is_device ? UNREAD_MAX : UINT64_MAX, marks, scan,
+			   level);
 		return;
 	}
 	while (at < end && !is_over(m)) {
@@ -140,8 +150,8 @@ static void scan_written(struct reach_memory *m, const struct reach_region *regi
 			uint64_t from = runs[i].start, to = runs[i].end;
 
 			scan_range(m, from > region->start ? from : region->start,
-				   to < region->end ? to : region->end, marks, scan,
-				   level);
+				   to < region->end ? to : region->end, UINT64_MAX, marks,
+				   scan, level);
 		}
 	}
 }
@@ -184,8 +194,8 @@ void reach_memory_scan_block(struct reach_memory *memory, struct reach_marks *ma
 	const struct reach_region region = {
 		.start = marks->blocks->start[block],
 		.end = marks->blocks->end[block],
-		.is_private = marks->blocks->end[block] - marks->blocks->start[block] >
-			      SMALL_BYTES,
+		.only_present = marks->blocks->end[block] - marks->blocks->start[block] >
+				SMALL_BYTES,
 	};
 
 	scan_written(memory, &region, marks, reach_marks_scan, level);

@@ -17,11 +17,15 @@
 /* A range of addresses that is scanned. */
 struct reach_region {
 	uint64_t start, end; /* end exclusive */
-	/* Private memory: pages that were never written hold no pointer of the process.
-	 */
-	bool is_private;
+	/* Read only pages that the process has in its page table: of private memory, and
+	 * of hugetlbfs, where reading a hole would take a huge page. Others hold no
+	 * pointer that was written here. */
+	bool only_present;
 	/* It cannot be written now. Pages that come from a file were never written. */
 	bool is_read_only;
+	/* It is no memory of a file: perhaps of a device, which the kernel refuses to
+	 * read. */
+	bool is_device;
 	/* The heap that brk(2) sets. */
 	bool is_heap;
 };

@@ -20,9 +20,13 @@ static bool add(int tid, const struct proc_mapping *m, struct reach_regions *ret
 {
 	if (m->shared)
 		return reach_shared_add(tid, m, ret);
-	return vec_push(&ret->list,
-			(struct reach_region){m->start, m->end, true, !m->writable,
-					      !strcmp(m->path, "[heap]")});
+	return vec_push(&ret->list, (struct reach_region){
+					    .start = m->start,
+					    .end = m->end,
+					    .only_present = true,
+					    .is_read_only = !m->writable,
+					    .is_heap = !strcmp(m->path, "[heap]"),
+				    });
 }
 
 struct error *reach_regions_init(const struct proc_maps *maps, int tid,

@@ -15,9 +15,10 @@
 /* With more regions of the process, further mappings are not divided. */
 #define REGIONS_MAX 65536
 
-/* An O_PATH descriptor of the mapping's file. -1: it is not a regular file, or memtrace
- * may not look at it. */
-static int find_file(int tid, const struct proc_mapping *m, uint64_t *ret_size_bytes)
+/* An O_PATH descriptor of the mapping's file, and its size. -1: memtrace may not look at
+ * it, or it is not a regular file, and *ret_is_device is set. */
+static int find_file(int tid, const struct proc_mapping *m, uint64_t *ret_size_bytes,
+		     bool *ret_is_device)
 {
 	struct stat st;
 	char path[96];
@@ -29,6 +30,7 @@ static int find_file(int tid, const struct proc_mapping *m, uint64_t *ret_size_b
 	if (place < 0)
 		return -1;
 	if (fstat(place, &st) || !S_ISREG(st.st_mode)) {
+		*ret_is_device = true;
 		close(place);
 		return -1;
 	}
@@ -61,13 +63,12 @@ static void find_data(int fd, uint64_t end, uint64_t *from, uint64_t *to)
 }
 
 static bool add(const struct proc_mapping *m, uint64_t from, uint64_t to,
-		struct reach_regions *regions)
+		struct reach_region region, struct reach_regions *regions)
 {
-	return vec_push(&regions->list, (struct reach_region){
-						.start = m->start + from - m->file_offset,
-						.end = m->start + to - m->file_offset,
-						.is_read_only = !m->writable,
-					});
+	region.start = m->start + from - m->file_offset;
+	region.end = m->start + to - m->file_offset;
+	region.is_read_only = !m->writable;
+	return vec_push(&regions->list, region);
 }
 
 bool reach_shared_add(int tid, const struct proc_mapping *m,
@@ -75,20 +76,22 @@ bool reach_shared_add(int tid, const struct proc_mapping *m,
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), size_bytes = 0;
 	uint64_t from = m->file_offset, end = from + (m->end - m->start), to;
+	struct reach_region region = {0};
 	_cleanup_(closep) int place = -1;
 	_cleanup_(closep) int fd = -1;
 
 	if (regions->list.len < REGIONS_MAX)
-		place = find_file(tid, m, &size_bytes);
+		place = find_file(tid, m, &size_bytes, &region.is_device);
 	if (place < 0)
-		return add(m, from, end, regions);
+		return add(m, from, end, region, regions);
+	region.only_present = open_call_system(place) == HUGETLBFS_MAGIC;
 	size_bytes = (size_bytes + page - 1) / page * page;
 	if (end > size_bytes)
 		end = size_bytes;
 	fd = open_in_memory(place);
 	for (; from < end; from = to) {
 		find_data(regions->list.len < REGIONS_MAX ? fd : -1, end, &from, &to);
-		if (from < end && !add(m, from, to, regions))
+		if (from < end && !add(m, from, to, region, regions))
 			return false;
 	}
 	return true;

@@ -5,16 +5,19 @@
  */
 #include "check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -551,6 +554,122 @@ static void holes_of_shared_memory_are_not_read(void)
 	close(ending);
 }
 
+/* More than memory has, and than the machine has huge pages. */
+#define HUGE_BYTES ((size_t)1 << 40)
+
+static bool has_huge_page;
+
+static void arrange_huge(void *unused)
+{
+	uint64_t *memory =
+		mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
+
+	(void)unused;
+	REQUIRE(memory != MAP_FAILED);
+	if (has_huge_page)
+		put(&memory[HUGE_BYTES / 2 / sizeof(*memory)], 0, 0);
+	wash();
+}
+
+/* The number of huge pages that the machine keeps, or sets it. */
+static long huge_pages(long set)
+{
+	FILE *file = fopen("/proc/sys/vm/nr_hugepages", set < 0 ? "re" : "we");
+	long ret = 0;
+
+	if (!file)
+		return 0;
+	if (set >= 0)
+		fprintf(file, "%ld\n", set);
+	else if (fscanf(file, "%ld", &ret) != 1)
+		ret = 0;
+	fclose(file);
+	return ret;
+}
+
+static long huge_pages_before;
+
+static void restore_huge_pages(void)
+{
+	huge_pages(huge_pages_before);
+}
+
+/* A hole would take a huge page of the machine, or there is none: 268 million pages of 4
+ * KiB would be tried. The one huge page that is there is read. */
+static void holes_of_hugetlbfs_are_not_read(void)
+{
+	uint64_t began_ns;
+
+	huge_pages_before = huge_pages(-1);
+	REQUIRE(!atexit(restore_huge_pages));
+	huge_pages(huge_pages_before + 2);
+	has_huge_page = huge_pages(-1) >= huge_pages_before + 2;
+	printf("%s huge pages\n", has_huge_page ? "with" : "without");
+	began_ns = clock_now_ns();
+	search(arrange_huge);
+	printf("searched in %.3f s\n", (double)(clock_now_ns() - began_ns) / 1e9);
+	if (has_huge_page)
+		check_level(0, REACH_REACHED);
+	check_rest(has_huge_page);
+	restore_huge_pages();
+}
+
+/* The kernel refuses to read these addresses, as those of a device. */
+static struct {
+	uint64_t start, end;
+	unsigned tries;
+} * device;
+
+/* Instead of the C library's. */
+ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count,
+			 const struct iovec *there, unsigned long there_count,
+			 unsigned long flags)
+{
+	uint64_t at = (uint64_t)(uintptr_t)there->iov_base;
+
+	if (device && at >= device->start && at < device->end) {
+		__atomic_add_fetch(&device->tries, 1, __ATOMIC_RELAXED);
+		errno = EFAULT;
+		return -1;
+	}
+	return syscall(SYS_process_vm_readv, pid, here, here_count, there, there_count,
+		       flags);
+}
+
+#define DEVICE_BYTES ((size_t)(1 + 1024) * 4096)
+
+/* The ring of a perf event is no file. */
+static void arrange_device(void *unused)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .size = sizeof(attr),
+				       .config = PERF_COUNT_SW_DUMMY};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	char *ring = mmap(NULL, DEVICE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	(void)unused;
+	REQUIRE(ring != MAP_FAILED);
+	device->start = (uint64_t)(uintptr_t)ring;
+	device->end = device->start + DEVICE_BYTES;
+	put(&zeroed[0], 0, 0);
+	wash();
+}
+
+static void devices_are_given_up(void)
+{
+	device = mmap(NULL, sizeof(*device), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(device != MAP_FAILED);
+	search(arrange_device);
+	check_level(0, REACH_REACHED);
+	check_rest(1);
+	printf("%u tries\n", device->tries);
+	CHECK(device->tries > 0 && device->tries < 512);
+	munmap(device, sizeof(*device));
+	device = NULL;
+}
+
 /* A target can make open(2) wait for 45 s (/proc/sys/fs/lease-break-time). */
 static void arrange_leased(void *unused)
 {
@@ -654,6 +773,8 @@ int main(void)
 	RUN(unaligned_pointers_if_wanted);
 	RUN(mappings_of_all_kinds);
 	RUN(holes_of_shared_memory_are_not_read);
+	RUN(holes_of_hugetlbfs_are_not_read);
+	RUN(devices_are_given_up);
 	RUN(leases_are_not_waited_for);
 	RUN(free_memory_is_searched_unless_all_blocks_are_known);
 	RUN(nothing_stays_stopped);
