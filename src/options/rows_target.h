@@ -14,10 +14,12 @@ OPTION(PID,
 
 OPTION(WAIT_FOR,
 	"wait-for", .argument = "NAME", .kind = KIND_PATH, FIELD(wait_for),
-	.expected = "the name of a process, or the path of its program",
-	.help = "trace the process of this name (as pidof finds it), or with this "
-		"program if NAME has a '/'; wait until it starts, and for the "
-		"next one when it has ended, until memtrace is stopped")
+	.expected = "the name of a process, the path of its program, or a unit such as "
+		"redis.service",
+	.help = "trace the process of this name (as pidof finds it), with this "
+		"program if NAME has a '/', or of this unit if NAME ends in "
+		".service; wait until it starts, and for the next one when it has "
+		"ended, until memtrace is stopped")
 
 OPTION(FOLLOW_FORKS,
 	"follow-forks", .kind = KIND_FLAG,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "process/proc.h"
+#include "process/unit.h"
 #include "util/cleanup.h"
 
 size_t named_find(const char *name, int ret[], size_t max)
@@ -70,13 +71,15 @@ size_t named_find_executable(const char *path, int ret[], size_t max)
 
 void named_find_programs(const char *name, struct named_pids *ret)
 {
-	bool is_path = strchr(name, '/');
+	size_t (*find)(const char *name, int ret[], size_t max) =
+		strchr(name, '/')    ? named_find_executable
+		: unit_is_name(name) ? unit_find
+				     : named_find;
 	size_t found, kept = 0;
 
 	*ret = (struct named_pids){0};
 	for (size_t max = PIDS_FIRST; vec_reserve(&ret->list, max); max *= 2) {
-		found = is_path ? named_find_executable(name, ret->list.data, max)
-				: named_find(name, ret->list.data, max);
+		found = find(name, ret->list.data, max);
 		ret->list.len = found;
 		if (found < max)
 			break;

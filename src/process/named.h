@@ -22,8 +22,9 @@ size_t named_find(const char *name, int ret[], size_t max);
  */
 size_t named_find_executable(const char *path, int ret[], size_t max);
 
-/* All processes of a name, or of a path if it has a slash, that have a program; lowest
- * first. Without memory the last ones are missing. */
+/* All processes that have a program, of a name; of a path if it has a slash; or of a unit
+ * of systemd (unit.h) if it is named like one. Lowest first. Without memory the last ones
+ * are missing. */
 struct named_pids {
 	VEC(int) list;
 };
