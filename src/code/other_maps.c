@@ -6,7 +6,7 @@
 
 #include "process/live_thread.h"
 #include "process/maps.h"
-#include "process/procfs.h"
+#include "process/timed_read.h"
 #include "util/cleanup.h"
 
 /* Longer lists are not read. */
@@ -16,12 +16,12 @@
  * that has ended: another thread has its mappings then. */
 static int read_text(int pid, char **text, size_t *size)
 {
-	int err = procfs_read(pid, "maps", MAPS_BYTES, text, size);
+	int err = timed_read_maps(pid, pid, MAPS_BYTES, text, size);
 	int tid = err || *size ? pid : live_thread_begin(pid).tid;
 
 	if (tid != pid) {
 		free(take(*text));
-		err = procfs_read(tid, "maps", MAPS_BYTES, text, size);
+		err = timed_read_maps(pid, tid, MAPS_BYTES, text, size);
 	}
 	return err;
 }

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "process/timed_read.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
 #include "util/units.h"
@@ -105,12 +105,23 @@ bool live_thread_has_lost_first(int pid)
 	return live_thread_begin(pid).tid != pid;
 }
 
+static bool is_map_files(const char *name)
+{
+	return !strncmp(name, "map_files", strlen("map_files"));
+}
+
+/* Will reading the file wait for the lock of the address space? */
+static bool needs_lock(const char *name)
+{
+	return !strcmp(name, "mem") || !strcmp(name, "pagemap");
+}
+
 static void path_of(const struct live_thread *live, const char *name,
 		    char ret[PATH_BYTES])
 {
 	/* /proc/PID/task/TID has everything but map_files, which only /proc/TID has.
 	 * TID cannot be another process's number while the thread exists. */
-	if (!strncmp(name, "map_files", strlen("map_files")))
+	if (is_map_files(name))
 		snprintf(ret, PATH_BYTES, "/proc/%d/%s", live->tid, name);
 	else
 		snprintf(ret, PATH_BYTES, "/proc/%d/task/%d/%s", live->pid, live->tid,
@@ -122,10 +133,16 @@ int live_thread_open(int pid, const char *name, int flags)
 	struct live_thread live = live_thread_begin(pid);
 	char path[PATH_BYTES];
 
+	if (needs_lock(name) && timed_read_would_wait(pid, live.tid)) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
 	for (;;) {
 		path_of(&live, name, path);
 
-		int fd = open(path, flags), err = errno;
+		int fd = is_map_files(name) ? timed_read_open(pid, path, flags)
+					    : open(path, flags);
+		int err = errno;
 
 		/* Some files of a thread without memory can be opened and are empty. */
 		if (!live_thread_retry(&live)) {
@@ -164,12 +181,11 @@ ssize_t live_thread_readlink(int pid, const char *name, char *ret, size_t size)
 
 bool live_thread_read(int pid, uint64_t address, void *ret, size_t size)
 {
-	const struct iovec here = {ret, size}, there = {(void *)(uintptr_t)address, size};
 	struct live_thread live = live_thread_begin(pid);
 	ssize_t result;
 
 	do {
-		result = process_vm_readv(live.tid, &here, 1, &there, 1, 0);
+		result = timed_read_memory(pid, live.tid, address, ret, size);
 	} while (result != (ssize_t)size && live_thread_retry(&live));
 	return result == (ssize_t)size;
 }

@@ -21,9 +21,11 @@
 #include "process/file_user.h"
 #include "process/live_thread.h"
 #include "process/stand_in.h"
+#include "process/timed_read.h"
 #include "util/cleanup.h"
 #include "util/file_system.h"
 #include "util/open_helper.h"
+#include "util/path.h"
 #include "util/regular_file.h"
 
 static int refuse(int err)
@@ -212,6 +214,16 @@ static int find_in_stand_in(const struct proc *proc, unsigned long number,
 		     : fcntl(proc_root_fd(proc), F_DUPFD_CLOEXEC, 0);
 }
 
+/* Would the child wait for the lock of the process's address space when it reads the
+ * file? Not asked for other threads: they may live for milliseconds, and end meanwhile.
+ */
+static bool would_wait(const struct proc *proc, int tid, const char *rest)
+{
+	return tid == proc->pid &&
+	       (!strcmp(path_base_name(rest), "maps") || strstr(rest, "/map_files")) &&
+	       timed_read_would_wait(proc->pid, tid);
+}
+
 /* Find a path below /proc/N, where N is the process or one of its threads. */
 static int find_in_proc(const struct proc *proc, const char *path, bool no_follow)
 {
@@ -225,6 +237,8 @@ static int find_in_proc(const struct proc *proc, const char *path, bool no_follo
 		return find_in_stand_in(proc, number, rest, no_follow);
 	if ((int)number != proc->pid && !proc_has_thread(proc->pid, (uint32_t)number))
 		return refuse(EACCES);
+	if (would_wait(proc, (int)number, rest))
+		return refuse(EIO);
 	snprintf(name, sizeof(name), "/proc/%lu", number);
 
 	_cleanup_(closep) int directory = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -21,6 +21,7 @@
 #include "process/maps_files.h"
 #include "process/procfs.h"
 #include "process/stand_in.h"
+#include "process/timed_read.h"
 #include "util/cleanup.h"
 #include "util/units.h"
 
@@ -59,6 +60,11 @@ struct error *proc_access_error(const struct proc *proc, const char *name, int e
 		return error_no_memory();
 	if (err == ESRCH || proc_has_exited(proc))
 		return proc_gone(proc);
+	if (err == ETIMEDOUT)
+		return error_errno(ERROR_IO, err,
+				   "process %d (%s) holds the lock of its address space, "
+				   "as in mmap() of a file whose server does not answer",
+				   proc->pid, proc->command);
 	if (err == EACCES || err == EPERM) {
 		struct error *missing = proc_check_privileges();
 		struct stat st;
@@ -372,7 +378,7 @@ static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_
 	struct proc_maps maps = {0};
 	size_t size;
 
-	int errnum = procfs_read(tid, "maps", PROCFS_MAPS_BYTES, &text, &size);
+	int errnum = timed_read_maps(proc->pid, tid, PROCFS_MAPS_BYTES, &text, &size);
 	if (errnum)
 		return proc_access_error(proc, "maps", errnum);
 	/* An exiting process has lost its memory: the file is empty. */

@@ -19,6 +19,7 @@
 #include "progress/stuck.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/lanes.h"
 #include "util/open_helper.h"
 
 #define THREAD_NAME "memtrace-stop"
@@ -181,6 +182,7 @@ static void take_signal(struct stop_watch *w)
 	w->first = (int)info.ssi_signo;
 	__atomic_store_n(&w->first_ns, clock_now_ns(), __ATOMIC_SEQ_CST);
 	open_helper_hurry();
+	lanes_hurry();
 	/* Cannot block: nothing else is written to the pipe. */
 	if (write(w->signal_pipe[1], &info, sizeof(info)) < 0)
 		return;

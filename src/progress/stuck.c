@@ -16,6 +16,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
+#include "util/lanes.h"
 
 /* A task waits for its memory, and not in a system call. */
 #define PAGE_FAULT (-1)
@@ -104,8 +105,8 @@ static int find_other(int before_tid, const char *before, char *text, size_t siz
 
 		snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
 		if (tid <= 0 || tid == getpid() || tid == (int)syscall(SYS_gettid) ||
-		    !read_line(path, line, sizeof(line)) || !parse(line, &call) ||
-		    !is_read(&call))
+		    lanes_are_thread(tid) || !read_line(path, line, sizeof(line)) ||
+		    !parse(line, &call) || !is_read(&call))
 			continue;
 		found = tid;
 		snprintf(text, size, "%s", line);

@@ -9,6 +9,7 @@
 #include "bpf/cache.h"
 #include "bpf/link.h"
 #include "kernel_heap/kernel_events.h"
+#include "process/timed_read.h"
 #include "session/fetch_cache.h"
 #include "tracees/forked.h"
 #include "confined/shed.h"
@@ -115,6 +116,8 @@ static struct error *trace(struct session *s)
 	progress_clear(&s->progress);
 	if (err)
 		return err;
+	/* From now on a process may hold its lock without anyone having looked. */
+	timed_read_enable();
 	for (size_t i = 0; o->verbose && i < s->plans.len; i++)
 		session_say_missing(s->plans.data[i]);
 	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracees/tracee.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ struct error *tracee_create(int pid, struct elf_reader *elf_reader, struct trace
 	if (err && (err->code == ERROR_NO_MEMORY || err->code == ERROR_PERMISSION))
 		return err;
 	t->maps_failed = err;
+	t->maps_late = err && err->saved_errno == ETIMEDOUT;
 	proc_rest(t->proc);
 	/* Not an error yet: tracee_plan() fails if the mappings are needed. */
 	error_destroy(err);
@@ -111,6 +113,9 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 	if (!trace_mode_can(&options->trace, MODE_PROCESSES))
 		return open_kernel_symbols(t);
 	if (t->symbolizer || !t->proc || (t->exited && !t->proc->stand_in))
+		return NULL;
+	/* Its names cannot be read: try again when its mappings could be read. */
+	if (t->maps_late && !t->exited)
 		return NULL;
 	err = reader_symbolizer_create(reader, t->proc, &user);
 	/* The process has exited, and nothing can be read any more. */
@@ -326,13 +331,15 @@ struct error *tracee_refresh(struct tracee *t)
 	if (!err && memory.vm_rss_bytes)
 		t->memory = memory;
 	error_destroy(err);
-	if (!t->maps_changed)
+	if (!t->maps_changed && !t->maps_late)
 		return NULL;
-	t->maps_changed = false;
-	if (t->frames)
+	if (t->frames && t->maps_changed)
 		frame_cache_mappings_changed(t->frames);
 	err = modules_refresh(&t->modules, t->proc);
 	proc_rest(t->proc);
+	t->wants_plan |= t->maps_late && !err;
+	t->maps_changed = false;
+	t->maps_late = err && err->saved_errno == ETIMEDOUT;
 	return err;
 }
 

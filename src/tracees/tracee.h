@@ -71,6 +71,7 @@ struct tracee {
 	bool check_image;     /* compare `image`: an exec may have been missed */
 	uint64_t first_ended_ns; /* CLOCK_MONOTONIC: the main thread has exited; 0: no, or
 				    already handled */
+	bool maps_late;          /* they could not be read in time: try again */
 	bool maps_failed;        /* the last attempt to read its mappings failed */
 	bool has_unread_maps;    /* an attempt failed, and a note said so */
 	bool said_jit;           /* a note said what would name frames in its JIT-compiled

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "tracees/system_wide.h"
 #include "tracees/tracees_private.h"
 #include "plan/plan_cache.h"
 #include "code/other_code.h"
@@ -294,8 +295,11 @@ void tracees_note_unread_maps(struct tracees *ts, struct tracee *t,
 
 struct error *tracees_refresh(struct tracees *ts, struct tracee *t)
 {
+	bool was_late = t->maps_late;
 	_cleanup_(error_destroyp) struct error *err = tracee_refresh(t);
 
+	if (!err && was_late && ts->scope == SCOPE_ALL)
+		err = system_wide_ranges(ts, t);
 	if (!err)
 		remember_code(ts, t);
 	if (!err || err->code == ERROR_NO_MEMORY)

@@ -80,6 +80,8 @@ static const struct opener {
 	{"process/privileges.c", 2, "/proc/sys and other paths of the kernel"},
 	{"process/proc.c", 9, "/proc/PID"},
 	{"process/procfs.c", 1, "/proc/PID"},
+	{"process/timed_read.c", 1, "/proc/PID"},
+	{"util/lanes.c", 3, "/proc/PID, for process/timed_read.c"},
 	{"process/stand_in.c", 1, "/proc/self/fd/N of its own list"},
 	{"process/spawn.c", 1, "the command that the user gives"},
 	{"process/target_file.c", 2, "what the user names"},

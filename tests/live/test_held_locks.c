@@ -65,8 +65,8 @@ static void *fork_often(void *arg)
 	return NULL;
 }
 
-/* False: this kernel has no FUSE. */
-static bool stuck_begin(struct stuck *ret)
+/* The process loads `library` first; NULL: none. False: this kernel has no FUSE. */
+static bool stuck_begin(struct stuck *ret, const char *library)
 {
 	*ret = (struct stuck){.file = served_file_create(LOADED_MALLOC, "file")};
 	if (!ret->file) {
@@ -74,6 +74,8 @@ static bool stuck_begin(struct stuck *ret)
 		return false;
 	}
 	ret->process = target_start(LOADER_BINARY);
+	if (library)
+		oracle_do(ret->process, "keep %s 1", library);
 	served_file_stick(ret->file);
 	oracle_do(ret->process, "stick %s 1", served_file_path(ret->file));
 	CHECK_INT(served_file_held(ret->file), 1);
@@ -109,7 +111,7 @@ static void no_probe_is_set(void)
 	struct live_process *memtrace;
 	struct stuck stuck;
 
-	if (!stuck_begin(&stuck))
+	if (!stuck_begin(&stuck, NULL))
 		return;
 	memtrace = memtrace_start_plain(live_pid(oracle), "-i 3600");
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
@@ -128,7 +130,7 @@ static void a_library_is_left_out(void)
 
 	memtrace = memtrace_start_plain(live_pid(loader), "--format json -i 3600");
 	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
-	if (!stuck_begin(&stuck))
+	if (!stuck_begin(&stuck, NULL))
 		return;
 	oracle_do(loader, "keep %s 1", LOADED_MALLOC);
 	REQUIRE(live_wait_stderr(memtrace, "may have loaded an allocator", TIMEOUT_S));
@@ -152,7 +154,7 @@ static void probes_are_removed_later(void)
 	memtrace = memtrace_start_plain(live_pid(oracle), "--format json -i 3600");
 	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
 	oracle_do(oracle, "run keep 10 1");
-	if (!stuck_begin(&stuck))
+	if (!stuck_begin(&stuck, NULL))
 		return;
 	live_signal(memtrace, SIGTERM);
 	begin_s = live_now_s();
@@ -172,6 +174,56 @@ static void probes_are_removed_later(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
+static bool has_process(const json_t *report, pid_t pid)
+{
+	const json_t *process;
+	size_t i;
+
+	json_array_foreach (live_get(report, "heap.processes"), i, process)
+		if (live_int(process, "pid") == pid)
+			return true;
+	return false;
+}
+
+/* A new process holds its lock before its mappings are read. Other new processes are
+ * read nevertheless, and reports are made. */
+static void new_processes_are_read(void)
+{
+	const char *const argv[] = {memtrace_path, "--lib", LOADED_MALLOC, "--format",
+				    "json",        "--top", "0",           "-v",
+				    "-i",          "3600",  NULL};
+	struct live_process *memtrace = live_start(argv), *other;
+	struct stuck stuck;
+	char text[80];
+	json_t *report;
+	double begin_s;
+
+	REQUIRE(live_wait_stderr(memtrace, "tracing ", TIMEOUT_S));
+	live_signal(memtrace, SIGSTOP);
+	if (!stuck_begin(&stuck, LOADED_MALLOC))
+		return;
+	other = target_start(LOADER_BINARY);
+	oracle_do(other, "keep %s 1", LOADED_MALLOC);
+	begin_s = live_now_s();
+	live_signal(memtrace, SIGCONT);
+	snprintf(text, sizeof(text), "process %d (loader) holds the lock",
+		 (int)live_pid(stuck.process));
+	CHECK(live_wait_stderr(memtrace, text, TIMEOUT_S));
+	report = memtrace_report(memtrace);
+	printf("a report after %.3f s\n", live_now_s() - begin_s);
+	CHECK(live_now_s() - begin_s < STUCK_S - 3);
+	CHECK(has_process(report, live_pid(other)));
+	CHECK(live_int(report, "losses.mappings_unread") >= 1);
+	json_decref(report);
+	/* The lock is still held. */
+	begin_s = live_now_s();
+	json_decref(memtrace_stop(memtrace));
+	printf("gone after %.3f s\n", live_now_s() - begin_s);
+	CHECK(live_now_s() - begin_s < 2);
+	stuck_end(&stuck);
+	live_destroy(other);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -180,6 +232,7 @@ int main(void)
 	RUN(no_probe_is_set);
 	RUN(a_library_is_left_out);
 	RUN(probes_are_removed_later);
+	RUN(new_processes_are_read);
 	live_destroy(oracle);
 	probes_destroy(probes_before);
 	return check_done();
