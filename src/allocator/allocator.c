@@ -370,7 +370,9 @@ static struct error *try_next(struct search *search, size_t index, size_t *opene
 	if ((*opened)++ < max)
 		return try_module(search, index, false, ret);
 	note_unread(search,
-		    error_create(ERROR_IO, "process %d (%s) maps more than %d files",
+		    error_create(ERROR_IO,
+				 "process %d (%s) maps more than %d files: name the one "
+				 "that holds the allocator with --lib PATH",
 				 search->proc->pid, search->proc->command, OPENED_MAX));
 	return NULL;
 }
@@ -524,9 +526,6 @@ static struct error *none_found(struct search *search)
 				    "memtrace start it (memtrace -- COMMAND); otherwise "
 				    "--growth shows where its memory grows",
 				    search->proc->pid, search->proc->command);
-	strbuf_appendf(&text,
-		       "no allocator found in process %d (%s): ", search->proc->pid,
-		       search->proc->command);
 	if (search->why_none)
 		strbuf_appendf(&text, "%s; or name the library", search->why_none);
 	else
@@ -553,7 +552,8 @@ static struct error *none_found(struct search *search)
 				     "traces");
 	if (text.failed)
 		return error_no_memory();
-	return error_create(ERROR_NOT_FOUND, "%s", strbuf_text(&text));
+	return error_create(ERROR_NOT_FOUND, "no allocator found in process %d (%s): %s",
+			    search->proc->pid, search->proc->command, strbuf_text(&text));
 }
 
 struct error *allocators_find(const struct proc *proc, const struct proc_maps *maps,

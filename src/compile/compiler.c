@@ -151,7 +151,8 @@ static struct error *receive(struct compiler *c, struct message *m, int fds[],
 
 	if (err == EMFILE)
 		return error_errno(ERROR_IO, err,
-				   "cannot take programs from the BPF compiler");
+				   "cannot take programs from the BPF compiler: raise "
+				   "the limit of files (ulimit -n)");
 	if (err)
 		return with_log(child_died(c), c);
 	if (m->kind == MESSAGE_FAILED) {

@@ -202,7 +202,8 @@ struct error *headers_create(enum headers_mode choice, const char *dir,
 		uname(&name);
 		snprintf(modules, sizeof(modules), "/lib/modules/%s", name.release);
 		err = error_prefix(installed_create(headers, modules),
-				   "this kernel's struct pt_regs has an unknown layout");
+				   "this kernel's struct pt_regs has an unknown layout; "
+				   "install its headers (linux-headers-$(uname -r))");
 	}
 	if (!err)
 		*ret = take(headers);

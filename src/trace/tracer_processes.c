@@ -117,7 +117,8 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 		p = claim(t, tgid);
 	if (!p)
 		return error_create(ERROR_UNSUPPORTED,
-				    "process %d: too many processes are traced at once",
+				    "process %d: too many processes are traced at once: "
+				    "raise --max-processes",
 				    pid);
 	if (ranges)
 		store_ranges(p, ranges, count);

@@ -16,9 +16,9 @@ struct error *tracees_trace_if_room(struct tracees *ts, struct tracee *t)
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;
 	if (!ts->said_no_room)
-		tracees_note(
-			ts, t,
-			"is not traced for now: too many processes are traced at once");
+		tracees_note(ts, t,
+			     "is not traced for now: too many processes are traced at "
+			     "once (--max-processes)");
 	ts->said_no_room = true;
 	error_destroy(err);
 	return NULL;

@@ -2,7 +2,14 @@
 /*
  * tests/golden/messages.txt has all messages of memtrace, so that a person can read them
  * one after another: what the source prints itself, and the texts of errors and notes.
- * With a file as argument, writes the list there instead, to be reviewed and copied.
+ * Below each text stands what provokes it, which a person has written:
+ *
+ *    $ COMMAND     a command line, which live.messages runs (its source says where)
+ *    when: WHEN    what must have happened, if no command line here can do it
+ *    part: WHERE   the text is a part of other messages
+ *
+ * With a file as argument, writes the list there instead, to be reviewed and copied. It
+ * keeps what stands below texts that have not changed.
  * tests/golden/command-lines.txt has the messages about command lines, as they are
  * printed.
  */
@@ -29,6 +36,11 @@ static const char *const makers[] = {
 	"error_prefix",
 	"tracees_note",
 };
+
+/* Lines below a text. */
+#define BELOW "        "
+
+static const char *const ways[] = {"$ ", "when: ", "part: "};
 
 /* How messages begin that the source prints itself. */
 #define PRINTED "\"memtrace: "
@@ -209,24 +221,149 @@ static void list_all(struct strbuf *text)
 	fts_close(tree);
 }
 
+static bool starts_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
+static const char *next_line(const char *at)
+{
+	at += strcspn(at, "\n");
+	return *at ? at + 1 : at;
+}
+
+static bool same_line(const char *a, const char *b)
+{
+	size_t len = strcspn(a, "\n");
+
+	return len == strcspn(b, "\n") && !strncmp(a, b, len);
+}
+
+/* The lines of `list` without those below texts. */
+static void append_texts(const char *list, struct strbuf *ret)
+{
+	for (const char *end; *list; list = end) {
+		end = next_line(list);
+		if (!starts_with(list, BELOW))
+			strbuf_append_bytes(ret, list, (size_t)(end - list));
+	}
+}
+
+/* The part of `list` that begins with the name of this file. "" if there is none. */
+static const char *find_file(const char *list, const char *file)
+{
+	while (*list && !same_line(list, file))
+		list = next_line(list);
+	return list;
+}
+
+/* Copy the lines below the nth such text of the file in `list`. */
+static void append_below(const char *list, const char *file, const char *text, unsigned n,
+			 struct strbuf *ret)
+{
+	const char *at = next_line(find_file(list, file)), *end;
+
+	for (; *at == ' '; at = next_line(at))
+		if (same_line(at, text) && !n--)
+			break;
+	if (*at != ' ')
+		return;
+	for (at = next_line(at); starts_with(at, BELOW); at = end) {
+		end = next_line(at);
+		strbuf_append_bytes(ret, at, (size_t)(end - at));
+	}
+}
+
+/* Append the texts, each with the lines that stand below it in `list`. */
+static void append_with_below(const char *texts, const char *list, struct strbuf *ret)
+{
+	const char *file = texts;
+
+	for (const char *at = texts, *end; *at; at = end) {
+		unsigned n = 0;
+
+		end = next_line(at);
+		strbuf_append_bytes(ret, at, (size_t)(end - at));
+		if (*at != ' ')
+			file = at;
+		for (const char *p = file; p < at; p = next_line(p))
+			n += same_line(p, at);
+		append_below(list, file, at, n, ret);
+	}
+}
+
 static void write_list(const char *path)
 {
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	_cleanup_(strbuf_deinit) struct strbuf texts = {0}, all = {0};
+	_cleanup_(freep) char *golden = read_text(GOLDEN);
 	FILE *file = fopen(path, "we");
 
-	list_all(&text);
-	REQUIRE(file && fputs(strbuf_text(&text), file) >= 0 && !fclose(file));
+	list_all(&texts);
+	append_with_below(strbuf_text(&texts), golden, &all);
+	REQUIRE(file && fputs(strbuf_text(&all), file) >= 0 && !fclose(file));
 }
 
 /* A message that is new, gone or changed must be so in the list, too. */
 static void the_list_is_complete(void)
 {
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	_cleanup_(strbuf_deinit) struct strbuf text = {0}, listed = {0};
 	_cleanup_(freep) char *golden = read_text(GOLDEN);
 
 	list_all(&text);
+	append_texts(golden, &listed);
 	CHECK(text.len > 10000);
-	CHECK_STR(strbuf_text(&text), golden);
+	CHECK_STR(strbuf_text(&listed), strbuf_text(&text));
+}
+
+static bool is_way(const char *line)
+{
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (starts_with(line, BELOW) &&
+		    starts_with(line + strlen(BELOW), ways[i]))
+			return strcspn(line, "\n") > strlen(BELOW) + strlen(ways[i]);
+	return false;
+}
+
+/* The number of texts in the list without a line that says what provokes them, and of
+ * lines that say it in no known way. */
+static unsigned count_unexplained(const char *list)
+{
+	unsigned count = 0;
+
+	for (const char *at = list; *at; at = next_line(at)) {
+		if (*at != ' ')
+			continue;
+		if (starts_with(at, BELOW) ? is_way(at) : is_way(next_line(at)))
+			continue;
+		fprintf(stderr, "%.*s\n", (int)strcspn(at, "\n"), at);
+		count++;
+	}
+	return count;
+}
+
+static void each_text_has_what_provokes_it(void)
+{
+	_cleanup_(freep) char *golden = read_text(GOLDEN);
+
+	CHECK_INT(count_unexplained(golden), 0);
+	CHECK_INT(count_unexplained("a.c\n    one\n    two\n        $ b\n"), 1);
+	CHECK_INT(count_unexplained("a.c\n    one\nb.c\n    two\n        when: x\n"), 1);
+	CHECK_INT(count_unexplained("a.c\n    one\n        when: \n"), 2);
+	CHECK_INT(count_unexplained("a.c\n    one\n        part: x\n        y\n"), 1);
+}
+
+static void a_new_list_keeps_what_was_below(void)
+{
+	static const char old[] = "a.c\n    one\n        $ x\n    two\n        $ y\n"
+				  "    two\n        $ z\n        when: v\n"
+				  "b.c\n    one\n        $ w\n";
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	append_with_below("a.c\n    two\n    new\n    two\nb.c\n    one\nc.c\n    one\n",
+			  old, &text);
+	CHECK_STR(strbuf_text(&text),
+		  "a.c\n    two\n        $ y\n    new\n    two\n        $ z\n"
+		  "        when: v\nb.c\n    one\n        $ w\nc.c\n    one\n");
 }
 
 static void literals_are_joined(void)
@@ -254,5 +391,7 @@ int main(int argc, char **argv)
 	}
 	RUN(literals_are_joined);
 	RUN(the_list_is_complete);
+	RUN(each_text_has_what_provokes_it);
+	RUN(a_new_list_keeps_what_was_below);
 	return check_done();
 }

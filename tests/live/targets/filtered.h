@@ -21,7 +21,7 @@ static inline int run_filtered(int argc, char *argv[], struct sock_filter filter
 	if (argc < 2)
 		return 91;
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
-		execv(argv[1], argv + 1);
+		execvp(argv[1], argv + 1);
 	fprintf(stderr, "%s: %s: %s\n", argv[0], argv[1], strerror(errno));
 	return 90;
 }
