@@ -30,28 +30,6 @@ bool system_wide_uses(const struct tracees *ts, const struct watch_event *event)
 	       file_names_have(&ts->library, &name);
 }
 
-static bool maps_library(const struct tracees *ts, const struct proc_mapping *m)
-{
-	const struct file_name name = file_name_of(m);
-
-	return m->executable && file_names_have(&ts->library, &name);
-}
-
-struct error *system_wide_ranges(const struct tracees *ts, struct tracee *t)
-{
-	struct code_range range = {0};
-
-	vec_foreach (m, &t->modules.maps.mappings) {
-		if (!maps_library(ts, m))
-			continue;
-		if (!range.end)
-			range.start = m->start;
-		range.end = m->end;
-	}
-	t->ranges.len = 0;
-	return !range.end || vec_push(&t->ranges, range) ? NULL : error_no_memory();
-}
-
 /* --- processes that run now ------------------------------------------------------- */
 
 /* The first mapping of the library. Matches the file, or the base name while the file is
@@ -62,7 +40,7 @@ static const struct proc_mapping *find_mapping(const struct tracees *ts,
 	const char *name = ts->plan_options.library;
 
 	vec_foreach (m, &t->modules.maps.mappings) {
-		if (is_known(ts) ? maps_library(ts, m)
+		if (is_known(ts) ? system_wide_maps(ts, m)
 				 : m->executable && m->inode &&
 					   !strcmp(path_base_name(m->path), name))
 			return m;

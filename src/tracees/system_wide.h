@@ -9,6 +9,9 @@
 /* Did a process map the library? True if the file of `event` is the library. */
 bool system_wide_uses(const struct tracees *tracees, const struct watch_event *event);
 
+/* Is this the code of the library? */
+bool system_wide_maps(const struct tracees *tracees, const struct proc_mapping *mapping);
+
 /* Store in tracee->ranges where the process has mapped the library's code. */
 struct error *system_wide_ranges(const struct tracees *tracees, struct tracee *tracee)
 	__attribute__((warn_unused_result));

@@ -16,7 +16,6 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
-#include "util/file_limit.h"
 
 /* --- the list --------------------------------------------------------------------- */
 
@@ -33,18 +32,6 @@ void tracees_wait_for(struct tracees *ts, int fd)
 		"memtrace: the kernel cannot report when processes exit (epoll_ctl: %s): "
 		"memtrace checks every %d ms instead\n",
 		strerror(errno), LOOK_OFTEN_MS);
-}
-
-bool tracees_note_descriptors(struct tracees *ts, const struct error *err)
-{
-	if (!file_limit_is_reached(err))
-		return false;
-	if (!ts->lacks_descriptors)
-		fputs("memtrace: no file descriptor is left: new processes and files may "
-		      "not be traced; raise the hard limit (ulimit -Hn)\n",
-		      stderr);
-	ts->lacks_descriptors = true;
-	return true;
 }
 
 bool tracees_say_descriptors(const struct tracees *ts)
@@ -264,15 +251,6 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 	else
 		remember_code(ts, t);
 	return err;
-}
-
-struct error *tracees_pass_over(struct tracees *ts, struct error *err)
-{
-	if (err->code == ERROR_NO_MEMORY)
-		return err;
-	ts->left_out += tracees_note_descriptors(ts, err);
-	error_destroy(err);
-	return NULL;
 }
 
 void tracees_note_unread_maps(struct tracees *ts, struct tracee *t,

@@ -8,6 +8,7 @@
 
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/file_limit.h"
 
 /* Notes about children only with -v, because there may be thousands of them. */
 static bool is_noted(const struct tracees *ts, const struct tracee *t)
@@ -53,4 +54,25 @@ void tracees_note(const struct tracees *ts, const struct tracee *t, const char *
 	vfprintf(stderr, format, ap);
 	va_end(ap);
 	fputc('\n', stderr);
+}
+
+struct error *tracees_pass_over(struct tracees *ts, struct error *err)
+{
+	if (err->code == ERROR_NO_MEMORY)
+		return err;
+	ts->left_out += tracees_note_descriptors(ts, err);
+	error_destroy(err);
+	return NULL;
+}
+
+bool tracees_note_descriptors(struct tracees *ts, const struct error *err)
+{
+	if (!file_limit_is_reached(err))
+		return false;
+	if (!ts->lacks_descriptors)
+		fputs("memtrace: no file descriptor is left: new processes and files may "
+		      "not be traced; raise the hard limit (ulimit -Hn)\n",
+		      stderr);
+	ts->lacks_descriptors = true;
+	return true;
 }
