@@ -3,8 +3,17 @@
 
 #include <stdlib.h>
 
+#include "util/huge_array.h"
+
 #define GIB_SHIFT 30
 #define GIB_COUNT (UINT64_C(1) << (REACH_ADDRESS_BITS - GIB_SHIFT))
+
+/* Parts of groups: a tag in the lowest three bits of a pointer leads into the same part.
+ */
+#define PART_SHIFT_MIN   3
+#define PART_SHIFT_MAX   12
+
+#define GROUP_BYTES_EACH 6
 
 struct extent {
 	uint64_t start, end;
@@ -77,6 +86,72 @@ uint32_t reach_blocks_tidy(uint64_t start[], uint64_t end[], uint32_t number[],
 	return kept;
 }
 
+/* Add a cluster of cells. `cluster` has the range of addresses. */
+static void add_cells(struct reach_blocks *b, struct reach_cluster *cluster,
+		      uint32_t first, uint32_t last)
+{
+	uint64_t span = cluster->high - cluster->low, count = last - first + 1, cells;
+
+	while (span >> cluster->shift >= count && cluster->shift < 63)
+		cluster->shift++;
+	cells = (span >> cluster->shift) + 1;
+	cluster->first = (uint32_t)b->cell_count;
+	for (uint64_t cell = 0; cell < cells; cell++) {
+		uint64_t at = cluster->low + (cell << cluster->shift);
+
+		while (first < last && b->start[first + 1] <= at)
+			first++;
+		b->cells[b->cell_count++] = first;
+	}
+}
+
+/* Choose the largest part of which all starts are multiples. Returns the number of
+ * groups, or 0 if they would take more memory than GROUP_BYTES_EACH a block. */
+static uint64_t count_groups(const struct reach_blocks *b, struct reach_cluster *cluster,
+			     uint32_t first, uint32_t last)
+{
+	uint64_t any = 0, groups;
+
+	for (uint32_t i = first; i <= last; i++)
+		if (b->start[i] >= cluster->low)
+			any |= b->start[i];
+	cluster->shift = any ? (uint8_t)__builtin_ctzll(any) : PART_SHIFT_MIN;
+	if (cluster->shift > PART_SHIFT_MAX)
+		cluster->shift = PART_SHIFT_MAX;
+	groups = ((cluster->high - cluster->low) >> cluster->shift) / REACH_GROUP_PARTS +
+		 1;
+	return cluster->shift >= PART_SHIFT_MIN &&
+			       groups * sizeof(struct reach_group) <=
+				       (last - first + UINT64_C(1)) * GROUP_BYTES_EACH
+		       ? groups
+		       : 0;
+}
+
+static void add_groups(struct reach_blocks *b, struct reach_cluster *cluster,
+		       uint64_t groups, uint32_t first, uint32_t last)
+{
+	uint64_t at = cluster->low;
+
+	cluster->in_groups = true;
+	cluster->first = (uint32_t)b->group_count;
+	/* The first one may start in the GiB before. */
+	if (b->start[first] < at)
+		first++;
+	for (uint64_t i = 0; i < groups; i++) {
+		struct reach_group *group = &b->groups[b->group_count++];
+
+		group->before = first;
+		for (; first <= last; first++) {
+			uint64_t part = (b->start[first] - at) >> cluster->shift;
+
+			if (part >= REACH_GROUP_PARTS)
+				break;
+			group->starts[part / 32] |= 1u << part % 32;
+		}
+		at += (uint64_t)REACH_GROUP_PARTS << cluster->shift;
+	}
+}
+
 /* Add the cluster of the GiB `gib`, whose blocks are `first` to `last`. */
 static bool add_cluster(struct reach_blocks *b, uint64_t gib, uint32_t first,
 			uint32_t last)
@@ -85,24 +160,17 @@ static bool add_cluster(struct reach_blocks *b, uint64_t gib, uint32_t first,
 	struct reach_cluster cluster = {
 		.low = b->start[first] > from ? b->start[first] : from,
 		.high = b->end[last] < to ? b->end[last] : to,
-		.first_cell = (uint32_t)b->cells.len,
 	};
-	uint64_t count = last - first + 1, cells;
+	uint64_t groups = count_groups(b, &cluster, first, last);
 
-	while ((cluster.high - cluster.low) >> cluster.shift >= count &&
-	       cluster.shift < 63)
-		cluster.shift++;
-	cells = ((cluster.high - cluster.low) >> cluster.shift) + 1;
-	if (!vec_reserve(&b->cells, b->cells.len + cells) ||
-	    !vec_push(&b->clusters, cluster))
-		return false;
-	for (uint64_t cell = 0; cell < cells; cell++) {
-		uint64_t at = cluster.low + (cell << cluster.shift);
-
-		while (first < last && b->start[first + 1] <= at)
-			first++;
-		b->cells.data[b->cells.len++] = first;
+	if (groups) {
+		add_groups(b, &cluster, groups, first, last);
+	} else {
+		cluster.shift = 0;
+		add_cells(b, &cluster, first, last);
 	}
+	if (!vec_push(&b->clusters, cluster))
+		return false;
 	b->gib[gib] = (uint32_t)b->clusters.len;
 	return true;
 }
@@ -148,6 +216,54 @@ static bool add_clusters(struct reach_blocks *b)
 	return true;
 }
 
+static bool has_joined(const struct reach_blocks *b)
+{
+	for (uint32_t i = 1; i < b->count; i++)
+		if (b->end[i - 1] == b->start[i])
+			return true;
+	return false;
+}
+
+/* With more bits set than a quarter it would help little. */
+static void make_filter(struct reach_blocks *b)
+{
+	uint64_t left = REACH_FILTER_BITS / 4;
+	uint64_t *filter = calloc(REACH_FILTER_BITS / 64, sizeof(*filter));
+
+	for (uint32_t i = 0; filter && i < b->count; i++) {
+		uint64_t at = b->start[i] >> REACH_FILTER_SHIFT;
+		uint64_t last = b->end[i] >> REACH_FILTER_SHIFT;
+
+		if (last - at >= left) {
+			free(filter);
+			return;
+		}
+		left -= last - at + 1;
+		for (; at <= last; at++)
+			filter[at % REACH_FILTER_BITS / 64] |= UINT64_C(1) << at % 64;
+	}
+	b->filter = filter;
+}
+
+/* A block is in several clusters only as the first one there. */
+static size_t cell_room(uint32_t count)
+{
+	return (count + GIB_COUNT) * sizeof(uint32_t);
+}
+
+static size_t group_room(uint32_t count)
+{
+	return (count + GIB_COUNT) * GROUP_BYTES_EACH;
+}
+
+/* Room for all cells and groups that there can be. What is not used takes no memory. */
+static bool make_room(struct reach_blocks *b)
+{
+	b->cells = huge_array_create(cell_room(b->count));
+	b->groups = huge_array_create(group_room(b->count));
+	return b->cells && b->groups;
+}
+
 struct error *reach_blocks_init(const uint64_t start[], const uint64_t end[],
 				uint32_t count, struct reach_blocks *ret)
 {
@@ -162,10 +278,12 @@ struct error *reach_blocks_init(const uint64_t start[], const uint64_t end[],
 	}
 	ret->all.low = start[0];
 	ret->all.span = end[count - 1] - start[0];
-	if (!add_clusters(ret)) {
+	if (!make_room(ret) || !add_clusters(ret)) {
 		reach_blocks_deinit(ret);
 		return error_no_memory();
 	}
+	ret->are_joined = has_joined(ret);
+	make_filter(ret);
 	return NULL;
 }
 
@@ -173,8 +291,13 @@ void reach_blocks_deinit(struct reach_blocks *blocks)
 {
 	free(blocks->gib);
 	blocks->gib = NULL;
+	free(blocks->filter);
+	blocks->filter = NULL;
 	vec_deinit(&blocks->clusters);
-	vec_deinit(&blocks->cells);
+	huge_array_destroy(blocks->cells, cell_room(blocks->count));
+	huge_array_destroy(blocks->groups, group_room(blocks->count));
+	blocks->cells = NULL;
+	blocks->groups = NULL;
 }
 
 /* The first block from `first` on, below `limit`, that starts above `address`. */
@@ -211,8 +334,9 @@ static uint32_t last_up_to(const struct reach_blocks *b, uint64_t word, uint32_t
 	return first_above(b, word, i, step < b->count - i ? i + step : b->count) - 1;
 }
 
-/* The cell of the word; NULL: the word is in no cluster. */
-static const uint32_t *cell_of(const struct reach_blocks *blocks, uint64_t word)
+/* The cluster of the word; NULL: none has it. */
+static const struct reach_cluster *cluster_of(const struct reach_blocks *blocks,
+					      uint64_t word)
 {
 	uint64_t gib = word >> GIB_SHIFT;
 	uint32_t number = gib < GIB_COUNT ? blocks->gib[gib] : 0;
@@ -221,36 +345,104 @@ static const uint32_t *cell_of(const struct reach_blocks *blocks, uint64_t word)
 	if (!number)
 		return NULL;
 	cluster = &blocks->clusters.data[number - 1];
-	if (word < cluster->low || word > cluster->high)
-		return NULL;
-	return &blocks->cells.data[cluster->first_cell +
-				   ((word - cluster->low) >> cluster->shift)];
+	return word < cluster->low || word > cluster->high ? NULL : cluster;
 }
 
 /* The block of the word; `i`: what its cell holds. */
-static uint32_t find_from(const struct reach_blocks *blocks, uint64_t word, uint32_t i)
+static struct reach_found find_from(const struct reach_blocks *blocks, uint64_t word,
+				    uint32_t i)
 {
 	if (blocks->start[i] > word)
-		return REACH_NONE;
+		return (struct reach_found){REACH_NONE, false};
 	if (i + 1 < blocks->count && blocks->start[i + 1] <= word)
 		i = last_up_to(blocks, word, i + 1);
-	return word <= blocks->end[i] ? i : REACH_NONE;
+	return (struct reach_found){word <= blocks->end[i] ? i : REACH_NONE,
+				    word == blocks->start[i]};
+}
+
+/* Bits that are set. Not every processor that memtrace is built for has an instruction
+ * for it, and the compiler's function is slower. */
+static uint32_t count_bits(uint64_t bits)
+{
+	bits -= bits >> 1 & 0x5555555555555555;
+	bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
+	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return (uint32_t)(bits * 0x0101010101010101 >> 56);
+}
+
+/* The last block that starts in the part, or before. The caller looks whether it has
+ * ended before the word. */
+static struct reach_found last_start(const struct reach_group *group, uint32_t part,
+				     bool is_start)
+{
+	uint64_t low = group->starts[0] | (uint64_t)group->starts[1] << 32;
+	uint64_t high = group->starts[2], upto = UINT64_MAX >> (63 - part % 64);
+	bool starts = (part < 64 ? low : high) >> part % 64 & 1;
+
+	if (part < 64) {
+		low &= upto;
+		high = 0;
+	} else {
+		high &= upto;
+	}
+	return (struct reach_found){group->before + count_bits(low) + count_bits(high) -
+					    1,
+				    is_start && starts};
+}
+
+/* Where the index says what a word points to. */
+struct place {
+	const uint32_t *cell;            /* or */
+	const struct reach_group *group; /* or both NULL: no block has the word */
+	uint32_t part;                   /* of the group */
+	bool may_start;                  /* the word is the first address of its part */
+};
+
+static struct place place_of(const struct reach_blocks *blocks, uint64_t word)
+{
+	const struct reach_cluster *cluster = cluster_of(blocks, word);
+	struct place place = {.cell = NULL};
+	uint64_t part;
+
+	if (!cluster)
+		return place;
+	part = (word - cluster->low) >> cluster->shift;
+	if (!cluster->in_groups) {
+		place.cell = &blocks->cells[cluster->first + part];
+		__builtin_prefetch(place.cell);
+		return place;
+	}
+	place.group = &blocks->groups[cluster->first + part / REACH_GROUP_PARTS];
+	place.part = (uint32_t)(part % REACH_GROUP_PARTS);
+	place.may_start = !(word & ((UINT64_C(1) << cluster->shift) - 1));
+	__builtin_prefetch(place.group);
+	return place;
 }
 
 void reach_blocks_find(const struct reach_blocks *blocks, const uint64_t words[],
-		       size_t count, uint32_t ret[])
+		       size_t count, struct reach_found ret[])
 {
-	const uint32_t *cells[REACH_AT_ONCE];
+	struct place places[REACH_AT_ONCE];
 
+	for (size_t i = 0; i < count; i++)
+		places[i] = place_of(blocks, words[i]);
 	for (size_t i = 0; i < count; i++) {
-		cells[i] = cell_of(blocks, words[i]);
-		__builtin_prefetch(cells[i]);
-	}
-	for (size_t i = 0; i < count; i++)
-		if (cells[i]) {
-			__builtin_prefetch(&blocks->start[*cells[i]]);
-			__builtin_prefetch(&blocks->end[*cells[i]]);
+		const struct place *place = &places[i];
+
+		if (place->cell) {
+			__builtin_prefetch(&blocks->start[*place->cell]);
+			__builtin_prefetch(&blocks->end[*place->cell]);
+		} else if (place->group) {
+			ret[i] = last_start(place->group, place->part, place->may_start);
+			if (!ret[i].is_start)
+				__builtin_prefetch(&blocks->end[ret[i].block]);
 		}
-	for (size_t i = 0; i < count; i++)
-		ret[i] = cells[i] ? find_from(blocks, words[i], *cells[i]) : REACH_NONE;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (places[i].cell)
+			ret[i] = find_from(blocks, words[i], *places[i].cell);
+		else if (!places[i].group ||
+			 (!ret[i].is_start && words[i] > blocks->end[ret[i].block]))
+			ret[i].block = REACH_NONE;
+	}
 }

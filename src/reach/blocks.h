@@ -20,13 +20,38 @@
  * Documentation/arch/x86/x86_64/5level-paging.rst). */
 #define REACH_ADDRESS_BITS 47
 
-/* The blocks in one GiB of addresses. The range of their addresses is divided into cells
- * of 1 << shift bytes, about one for each block. */
+/*
+ * The blocks in one GiB of addresses. The range of their addresses is divided into parts
+ * of 1 << shift bytes.
+ *
+ * Few blocks, or such that start anywhere: there is about one part for each block. It has
+ * a cell, with the number of a block. The block of a word is found from there on, by
+ * starts and ends.
+ *
+ * Many small blocks: all start at multiples of a part. The starts are bits. One access
+ * to a group gives the number of the block, and most often no other one is needed:
+ * programs seldom have pointers into the middle of blocks.
+ */
 struct reach_cluster {
-	uint64_t low, high;  /* first and last address that belongs to a block; a block
-				also owns the address of its end */
-	uint32_t first_cell; /* index into reach_blocks.cells */
+	uint64_t low, high; /* first and last address that belongs to a block; a block
+			       also owns the address of its end. In groups, `low` is
+			       a multiple of a part. */
+	uint32_t first;     /* index into reach_blocks.cells or .groups */
 	uint8_t shift;
+	bool in_groups;
+};
+
+/* Parts of a cluster where blocks start. */
+#define REACH_GROUP_PARTS 96
+struct reach_group {
+	uint32_t before; /* blocks that start before the first part of this group */
+	uint32_t starts[REACH_GROUP_PARTS / 32];
+};
+
+/* A word that was looked up. */
+struct reach_found {
+	uint32_t block;
+	bool is_start; /* it points to the first byte of the block */
 };
 
 /* Addresses low to low + span. */
@@ -41,9 +66,15 @@ struct reach_blocks {
 	struct reach_span all; /* no other address belongs to a block */
 	uint32_t *gib;         /* by address >> 30: 1 + index into clusters; 0: none */
 	VEC(struct reach_cluster) clusters;
-	VEC(uint32_t)
-	cells; /* the last block that starts at or before the cell, or
-		  the cluster's first block if all start after it */
+	uint32_t *cells; /* the last block that starts at or before the cell, or the
+			    cluster's first block if all start after it */
+	size_t cell_count;
+	struct reach_group *groups;
+	size_t group_count;
+	bool are_joined; /* some block ends where the next one starts */
+	/* Bit `address >> FILTER_SHIFT`, modulo the number of bits, is set if a block may
+	 * have the address. NULL: it would be set for too many. */
+	uint64_t *filter;
 };
 
 /*
@@ -57,7 +88,7 @@ uint32_t reach_blocks_tidy(uint64_t start[], uint64_t end[], uint32_t number[],
 			   uint32_t count);
 
 /* Index blocks that reach_blocks_tidy() has prepared. The arrays must outlive `ret`.
- * Takes up to 4 bytes a block, and 512 KiB. */
+ * Takes up to 6 bytes a block, and 1 MiB. */
 struct error *reach_blocks_init(const uint64_t start[], const uint64_t end[],
 				uint32_t count, struct reach_blocks *ret)
 	__attribute__((warn_unused_result));
@@ -72,6 +103,17 @@ static inline bool reach_span_has(const struct reach_span *span, uint64_t word)
 	return word - span->low <= span->span;
 }
 
+/* If the blocks are few, most addresses between them are of other blocks, or of none: can
+ * this one be of one of them? The bits fit the cache of a processor. */
+#define REACH_FILTER_SHIFT 9
+#define REACH_FILTER_BITS  (UINT64_C(1) << 21)
+static inline bool reach_filter_has(const uint64_t *filter, uint64_t word)
+{
+	uint64_t bit = word >> REACH_FILTER_SHIFT & (REACH_FILTER_BITS - 1);
+
+	return !filter || filter[bit / 64] >> bit % 64 & 1;
+}
+
 /*
  * For each of `count` words, at most REACH_AT_ONCE, that reach_blocks.all has:
  * the block that it points to, that is, to its start, a byte of it, or its end. If one
@@ -81,6 +123,6 @@ static inline bool reach_span_has(const struct reach_span *span, uint64_t word)
  */
 #define REACH_AT_ONCE 64
 void reach_blocks_find(const struct reach_blocks *blocks, const uint64_t words[],
-		       size_t count, uint32_t ret[]);
+		       size_t count, struct reach_found ret[]);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reach/marks.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch/registers.h"
+#include "util/huge_array.h"
 
 #define WORD     sizeof(uint64_t)
 #define TOP_BYTE (UINT64_C(0xff) << 56)
@@ -17,13 +17,14 @@ struct error *reach_marks_init(const struct reach_blocks *blocks,
 {
 	*ret = (struct reach_marks){
 		.blocks = blocks, .words = *words, .ahead = REACH_NONE};
-	ret->level = calloc(blocks->count + 1ul, 1);
+	ret->level = huge_array_create(blocks->count);
 	return ret->level ? NULL : error_no_memory();
 }
 
 void reach_marks_deinit(struct reach_marks *marks)
 {
-	free(marks->level);
+	if (marks->level)
+		huge_array_destroy(marks->level, marks->blocks->count);
 	marks->level = NULL;
 	vec_deinit(&marks->todo);
 }
@@ -41,33 +42,35 @@ static void raise_level(struct reach_marks *m, uint32_t block, enum reach_level 
 		m->no_memory = true;
 }
 
-/* A word points to `block`. */
-static void mark(struct reach_marks *m, uint64_t word, uint32_t block,
+/* A word points to a block. */
+static void mark(struct reach_marks *m, uint64_t word, const struct reach_found *found,
 		 enum reach_level level)
 {
 	const struct reach_blocks *b = m->blocks;
+	uint32_t block = found->block;
 
-	if (word - b->start[block] > m->words.low_tag_max) {
+	if (!found->is_start &&
+	    (!m->words.low_tag_max || word - b->start[block] > m->words.low_tag_max)) {
 		raise_level(m, block, REACH_POSSIBLE);
 		return;
 	}
 	raise_level(m, block, level);
-	if (block && b->end[block - 1] == word)
+	if (b->are_joined && block && b->end[block - 1] == word)
 		raise_level(m, block - 1, REACH_POSSIBLE);
 }
 
 void reach_marks_settle(struct reach_marks *marks)
 {
-	uint32_t found[REACH_AT_ONCE];
+	struct reach_found found[REACH_AT_ONCE];
 	size_t count = marks->waiting_count;
 
 	reach_blocks_find(marks->blocks, marks->waiting, count, found);
 	for (size_t i = 0; i < count; i++)
-		if (found[i] != REACH_NONE)
-			__builtin_prefetch(&marks->level[found[i]]);
+		if (found[i].block != REACH_NONE)
+			__builtin_prefetch(&marks->level[found[i].block]);
 	for (size_t i = 0; i < count; i++)
-		if (found[i] != REACH_NONE)
-			mark(marks, marks->waiting[i], found[i],
+		if (found[i].block != REACH_NONE)
+			mark(marks, marks->waiting[i], &found[i],
 			     (enum reach_level)marks->waiting_level[i]);
 	marks->waiting_count = 0;
 }
@@ -87,18 +90,32 @@ static uint64_t unmangled(uint64_t word, uint64_t guard)
 	       guard;
 }
 
-/* `all` is a copy of m->blocks->all: follow() changes *m, so the compiler would load it
- * for each word. */
-static void look_at(struct reach_marks *m, const struct reach_span *all, uint64_t word,
-		    enum reach_level level)
-{
-	uint64_t plain = word & ~TOP_BYTE;
+/* What decides whether a word is a pointer. A copy of what `marks` has: follow() changes
+ * *marks, so the compiler would load it for each word. */
+struct sieve {
+	struct reach_span all;
+	const uint64_t *filter;
+	uint64_t guard;
+};
 
-	if (reach_span_has(all, plain))
+static inline bool passes(const struct sieve *sieve, uint64_t word)
+{
+	return __builtin_expect(reach_span_has(&sieve->all, word), false) &&
+	       reach_filter_has(sieve->filter, word);
+}
+
+static inline void look_at(struct reach_marks *m, const struct sieve *sieve,
+			   const char *at, enum reach_level level)
+{
+	uint64_t word, plain;
+
+	memcpy(&word, at, WORD);
+	plain = word & ~TOP_BYTE;
+	if (passes(sieve, plain))
 		follow(m, plain, level);
-	if (m->words.guard) {
-		plain = unmangled(word, m->words.guard);
-		if (reach_span_has(all, plain))
+	if (sieve->guard) {
+		plain = unmangled(word, sieve->guard);
+		if (passes(sieve, plain))
 			follow(m, plain, level);
 	}
 }
@@ -106,18 +123,15 @@ static void look_at(struct reach_marks *m, const struct reach_span *all, uint64_
 void reach_marks_collect(struct reach_marks *marks, const struct reach_piece *piece,
 			 enum reach_level level)
 {
-	const struct reach_span all = marks->blocks->all;
+	const struct sieve sieve = {marks->blocks->all, marks->blocks->filter,
+				    marks->words.guard};
 	const char *bytes = piece->bytes;
 	size_t available = piece->size + piece->extra;
 	size_t step = marks->words.unaligned ? 1 : WORD;
 	size_t at = marks->words.unaligned ? 0 : -piece->address % WORD;
 
-	for (; at < piece->size && at + WORD <= available; at += step) {
-		uint64_t word;
-
-		memcpy(&word, bytes + at, WORD);
-		look_at(marks, &all, word, level);
-	}
+	for (; at < piece->size && at + WORD <= available; at += step)
+		look_at(marks, &sieve, bytes + at, level);
 }
 
 void reach_marks_scan(struct reach_marks *marks, const struct reach_piece *piece,

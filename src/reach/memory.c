@@ -11,8 +11,9 @@
 #include "reach/pages.h"
 #include "util/clock.h"
 
-/* Read at once, and room behind it for the rest of a pointer that begins in it. */
-#define PIECE_BYTES ((size_t)1 << 20)
+/* Read at once, so that it is still in the processor's cache when it is scanned; and room
+ * behind it for the rest of a pointer that begins in it. */
+#define PIECE_BYTES ((size_t)256 << 10)
 #define EXTRA_BYTES (sizeof(uint64_t) - 1)
 
 /* Larger blocks are read page by page, because they may have pages that were never

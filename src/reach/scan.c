@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reach/scan.h"
 
+#include <string.h>
+
 #include "arch/registers.h"
 #include "process/live_thread.h"
 #include "process/procfs.h"
@@ -74,8 +76,8 @@ static struct error *part_init(struct part *part, int pid,
 
 static void copy_levels(const struct part *part, const struct reach_table *table)
 {
-	for (uint32_t i = 0; i < table->count; i++)
-		table->level[i] = part->marks.level[i];
+	if (table->count)
+		memcpy(table->level, part->marks.level, table->count);
 }
 
 /* Why the marks are not valid, or NULL. */

@@ -4,6 +4,7 @@
  * and sorted each way. The results are in views/. With a directory as argument, writes
  * the outputs there instead.
  */
+#include "cut.h"
 #include "unit/render/fixture.h"
 
 #include <stdbool.h>
@@ -349,6 +350,47 @@ static void filters_leave_out_what_is_lost(void)
 	}
 }
 
+/* So do the files that are written beside reports, with lost bytes in what they leave out
+ * and in what they keep. */
+static void filters_leave_it_out_of_files(void)
+{
+	static const struct {
+		const char *name;
+		enum filter_use use;
+		const char *pattern;
+	} cases[] = {{"excluded", FILTER_EXCLUDE, "fn:parse_request"},
+		     {"suppressed", FILTER_SUPPRESS, "fn:parse_request"},
+		     {"kept", FILTER_KEEP, "fn:parse_request"}};
+	static const char *const formats[][2] = {
+		{"collapsed", "folded"}, {"flame", "svg"}, {"html", "html"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		_cleanup_(fixture_deinit) struct fixture f;
+		_cleanup_(report_filter_destroyp) struct report_filter *filter =
+			report_filter_create();
+		struct report_options options = options_of(view_find("unreachable"));
+
+		REQUIRE(filter);
+		REQUIRE(!report_filter_add(filter, cases[i].use, cases[i].pattern));
+		fill(&f);
+		search_found(&f);
+		/* The cache has lost blocks, too. */
+		f.snap->unreachable.data[1].lost = (struct snapshot_sum){4096, 1};
+		f.snap->search.total.lost.bytes += 4096;
+		f.snap->search.total.lost.count++;
+		options.filter = filter;
+		options.flame_of = REPORT_FLAME_LOST;
+		for (size_t k = 0; k < sizeof(formats) / sizeof(*formats); k++) {
+			_cleanup_(freep) char *got = render(&f, formats[k][0], &options);
+			char name[64];
+
+			cut_page(got);
+			snprintf(name, sizeof(name), "lost-%s", cases[i].name);
+			compare(name, formats[k][1], got);
+		}
+	}
+}
+
 /* Tables by other things than functions, and a tree that begins with the callees. */
 static void other_groups(void)
 {
@@ -538,6 +580,7 @@ int main(int argc, char *argv[])
 	RUN(each_view);
 	RUN(found_unreachable);
 	RUN(filters_leave_out_what_is_lost);
+	RUN(filters_leave_it_out_of_files);
 	RUN(other_groups);
 	RUN(json);
 	RUN(sampled);

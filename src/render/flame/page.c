@@ -128,9 +128,12 @@ static void append_traffic(struct strbuf *out, const struct report_section *sect
 		strbuf_append(out, "not known");
 }
 
-static void append_lost(struct strbuf *out, const struct report *report)
+static void append_lost(struct strbuf *out, const struct report *report,
+			const struct report_section *section)
 {
 	const struct snapshot_unreachable *u = &report->snapshot->search.total;
+	uint64_t left_out = saturate_add(section->filtered.lost_bytes,
+					 section->suppressed.lost_bytes);
 
 	strbuf_appendf(out,
 		       "%s in %" PRIu64
@@ -138,6 +141,10 @@ static void append_lost(struct strbuf *out, const struct report *report)
 		       " to which only these do",
 		       units_format_bytes(u->lost.bytes).s, u->lost.count,
 		       units_format_bytes(u->held.bytes).s, u->held.count);
+	left_out = saturate_add(left_out, section->skipped.lost_bytes);
+	if (left_out)
+		strbuf_appendf(out, "; options leave out %s of it",
+			       units_format_bytes(left_out).s);
 }
 
 static void append_section(struct strbuf *out, const struct report *report,
@@ -157,7 +164,7 @@ static void append_section(struct strbuf *out, const struct report *report,
 	else if (report->options.flame_of == REPORT_FLAME_TRAFFIC)
 		append_traffic(out, section);
 	else if (report->options.flame_of == REPORT_FLAME_LOST)
-		append_lost(out, report);
+		append_lost(out, report, section);
 	else
 		strbuf_appendf(out, "%s: %s in %" PRIu64 " %s",
 			       class_words(section->class)->name,

@@ -36,13 +36,13 @@ static uint32_t search_from(const struct blocks *b, uint64_t address)
 static uint64_t others[REACH_AT_ONCE];
 
 /* The block of the word, looked up together with some others. */
-static uint32_t find_among(const struct reach_blocks *index, uint64_t word)
+static struct reach_found find_among(const struct reach_blocks *index, uint64_t word)
 {
-	uint32_t found[REACH_AT_ONCE];
+	struct reach_found found[REACH_AT_ONCE];
 	size_t count = 0, at;
 
 	if (!reach_span_has(&index->all, word))
-		return REACH_NONE;
+		return (struct reach_found){REACH_NONE, false};
 	others[random_below(REACH_AT_ONCE)] = word;
 	at = random_below(REACH_AT_ONCE);
 	others[at] = word;
@@ -56,15 +56,26 @@ static uint32_t find_among(const struct reach_blocks *index, uint64_t word)
 static void check_word(const struct blocks *b, const struct reach_blocks *index,
 		       uint64_t word)
 {
-	uint32_t want = search(b, word), got = find_among(index, word);
+	uint32_t want = search(b, word);
+	struct reach_found got = find_among(index, word);
 
-	if (got != want)
-		CHECK_FAIL("%" PRIx64 " is of block %u, expected %u", word, got, want);
+	if (got.block != want)
+		CHECK_FAIL("%" PRIx64 " is of block %u, expected %u", word, got.block,
+			   want);
+	if (want != REACH_NONE && got.is_start != (word == b->start[want]))
+		CHECK_FAIL("%" PRIx64 " is %sthe start of block %u", word,
+			   got.is_start ? "not " : "", want);
+	if (want != REACH_NONE && !reach_filter_has(index->filter, word))
+		CHECK_FAIL("the filter lacks %" PRIx64 ", an address of block %u", word,
+			   want);
 	check_state.checks++;
 	if (reach_blocks_from(index, word) != search_from(b, word))
 		CHECK_FAIL("the first block above %" PRIx64 " is %u, expected %u", word,
 			   reach_blocks_from(index, word), search_from(b, word));
 }
+
+/* What the last index had. */
+static bool in_groups, has_filter, are_joined;
 
 /* Checks words at and around the ends of all blocks, and in between. */
 static void check_all(struct blocks *b)
@@ -78,7 +89,15 @@ static void check_all(struct blocks *b)
 	}
 	REQUIRE(!reach_blocks_init(b->start, b->end, b->count, &index));
 	/* At most what the header says. */
-	CHECK(index.cells.len <= b->count + index.clusters.len);
+	CHECK(index.cell_count * sizeof(*index.cells) +
+		      index.group_count * sizeof(*index.groups) <=
+	      6 * (b->count + index.clusters.len));
+	in_groups = index.group_count > 0;
+	has_filter = index.filter;
+	are_joined = false;
+	for (uint32_t i = 1; i < b->count; i++)
+		are_joined |= b->end[i - 1] == b->start[i];
+	CHECK_INT(index.are_joined, are_joined);
 	for (uint32_t i = 0; i < b->count; i++) {
 		for (int near = -9; near <= 9; near++) {
 			check_word(b, &index, b->start[i] + (uint64_t)near);
@@ -106,6 +125,71 @@ static void dense_heaps(void)
 		at = b.end[b.count] + random_below(3) * 16 + 1;
 	}
 	check_all(&b);
+}
+
+/* Blocks as allocators lay them out: at multiples of 8, 16 and so on, some of them large,
+ * with or without room between them. */
+static void heaps_in_groups(void)
+{
+	static struct blocks b;
+
+	for (unsigned shift = 2; shift <= 13; shift++)
+		for (unsigned kind = 0; kind < 4; kind++) {
+			/* The second kind begins before a GiB, and ends behind it. */
+			uint64_t part = UINT64_C(1) << shift;
+			uint64_t at = 0x7f0040000000 - (kind == 1 ? 200 * part : 0);
+
+			for (b.count = 0; b.count < 300; b.count++) {
+				uint64_t size = random_below(2 * (uint32_t)part) + 1;
+
+				if (!random_below(100))
+					size += random_below(500) * part;
+				if (kind == 2)
+					size = (size + part - 1) / part * part;
+				b.number[b.count] = b.count;
+				b.start[b.count] = at;
+				b.end[b.count] = at + size;
+				at += (size + part - 1) / part * part;
+				if (kind != 2)
+					at += random_below(2) * part;
+			}
+			check_all(&b);
+			CHECK_INT(in_groups, shift >= 3);
+			CHECK(kind != 2 || are_joined);
+		}
+}
+
+/* One block begins in a GiB, and covers the next ones, where many begin at its end. */
+static void groups_behind_a_large_block(void)
+{
+	static struct blocks b = {.count = 1000};
+	uint64_t at = 0x7f0000000010;
+
+	for (uint32_t i = 0; i < b.count; i++) {
+		b.number[i] = i;
+		b.start[i] = at;
+		b.end[i] = at + (i == 500 ? 2 * GIB + 5 : 24);
+		at = (b.end[i] + 15) / 16 * 16;
+	}
+	check_all(&b);
+	CHECK(in_groups);
+}
+
+/* Few blocks have a filter, and one that is large, or many, have none. */
+static void filters(void)
+{
+	static struct blocks b = {.count = 1000};
+
+	for (uint32_t i = 0; i < b.count; i++) {
+		b.number[i] = i;
+		b.start[i] = 0x7f0000000000 + i * UINT64_C(10000016);
+		b.end[i] = b.start[i] + 1000;
+	}
+	check_all(&b);
+	CHECK(has_filter);
+	b.end[999] = b.start[999] + GIB;
+	check_all(&b);
+	CHECK(!has_filter);
 }
 
 static void blocks_across_the_address_space(void)
@@ -189,6 +273,9 @@ static void nonsense_is_tidied(void)
 int main(void)
 {
 	RUN(dense_heaps);
+	RUN(heaps_in_groups);
+	RUN(groups_behind_a_large_block);
+	RUN(filters);
 	RUN(blocks_across_the_address_space);
 	RUN(clustered_blocks);
 	RUN(blocks_at_borders);

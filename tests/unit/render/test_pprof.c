@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "profile.pb-c.h"
+#include "frames/filter.h"
 #include "render/pprof/pprof.h"
 
 #define PROFILE_CAP ((size_t)1 << 20)
@@ -646,6 +647,68 @@ static void changes_may_be_negative(void)
 	report_destroy(later);
 }
 
+/* The sum of the values that are called `type`, of samples with the function `name`, or
+ * of all if it is NULL. -1: no values are called so. */
+static int64_t sum_of(const Pprof__Profile *p, const char *type, const char *name)
+{
+	int64_t total = 0;
+	size_t value = 0;
+
+	while (value < p->n_sample_type &&
+	       strcmp(text(p, p->sample_type[value]->type), type) != 0)
+		value++;
+	if (value == p->n_sample_type)
+		return -1;
+	for (size_t i = 0; i < p->n_sample; i++) {
+		bool has = !name;
+
+		for (size_t k = 0; k < p->sample[i]->n_location_id; k++)
+			has = has || strstr(frame_name(p, p->sample[i], k), name);
+		total += has ? p->sample[i]->value[value] : 0;
+	}
+	return total;
+}
+
+/* Lost bytes of call paths that a filter leaves out are in no sample. */
+static void filters_leave_out_what_is_lost(void)
+{
+	static const enum filter_use uses[] = {FILTER_EXCLUDE, FILTER_SUPPRESS,
+					       FILTER_KEEP};
+
+	for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+		_cleanup_(fixture_deinit) struct fixture f;
+		struct report_filter *filter = report_filter_create();
+		bool keeps = uses[i] == FILTER_KEEP;
+
+		REQUIRE(filter);
+		REQUIRE(!report_filter_add(filter, uses[i], "fn:Cache::insert*"));
+		fixture_init(&f);
+		fixture_fill(&f);
+		f.snap->search.count = 1;
+		for (int64_t k = 0; k < (int64_t)f.snap->stacks.len; k++) {
+			const struct snapshot_unreachable lost = {
+				.lost = {(uint64_t)1000 << k, 1}};
+
+			REQUIRE(vec_push(&f.snap->unreachable, lost));
+			snapshot_unreachable_add(&f.snap->search.total, &lost);
+		}
+
+		const struct report_options options = {.filter = filter};
+
+		fixture_report_with(&f, &options);
+
+		_cleanup_(unpacked_deinit) struct unpacked u =
+			render_with(f.report, &(struct pprof_options){0});
+
+		check_valid(u.profile);
+		/* 1000 and 2000 of the two stacks through it. */
+		CHECK_INT(sum_of(u.profile, "lost_space", NULL), keeps ? 3000 : 12000);
+		CHECK_INT(sum_of(u.profile, "lost_objects", NULL), 2);
+		CHECK_INT(sum_of(u.profile, "lost_space", "Cache::insert"),
+			  keeps ? 3000 : 0);
+	}
+}
+
 int main(void)
 {
 	RUN(limits_fold_the_rest);
@@ -663,5 +726,6 @@ int main(void)
 	RUN(processes_are_outermost);
 	RUN(hostile_names_and_sizes);
 	RUN(fields_have_pprofs_numbers);
+	RUN(filters_leave_out_what_is_lost);
 	return check_done();
 }
