@@ -165,6 +165,7 @@ static void lines_are_bounded(void)
 
 /* Pairs; the kernel's default allows 65,530 mappings. */
 #define MAPPINGS 32000
+#define TRIES    5
 
 static int64_t bytes_read_by(const struct live_process *process)
 {
@@ -183,6 +184,7 @@ static void mappings_are_read_once(void)
 	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
 	char *library = live_path("read.so"), *maps;
 	int64_t before, bytes;
+	bool is_once = false;
 
 	files_copy(LOADED_MALLOC, library);
 	/* With unwind rules the miss handler reads the mappings, too. */
@@ -193,13 +195,18 @@ static void mappings_are_read_once(void)
 	json_decref(memtrace_report(memtrace));
 	live_sleep(1.2);
 	maps = files_read("/proc/%d/maps", live_pid(loader));
-	before = bytes_read_by(memtrace);
-	json_decref(memtrace_report(memtrace));
-	live_sleep(1.2);
-	bytes = bytes_read_by(memtrace) - before;
-	printf("     %zu bytes of mappings, %" PRId64 " were read\n", strlen(maps),
-	       bytes);
-	CHECK(bytes > (int64_t)strlen(maps) && bytes < (int64_t)strlen(maps) * 3 / 2);
+	/* On a busy machine memtrace may still read for the report before. */
+	for (int i = 0; i < TRIES && !is_once; i++) {
+		before = bytes_read_by(memtrace);
+		json_decref(memtrace_report(memtrace));
+		live_sleep(1.2);
+		bytes = bytes_read_by(memtrace) - before;
+		printf("     %zu bytes of mappings, %" PRId64 " were read\n",
+		       strlen(maps), bytes);
+		is_once = bytes > (int64_t)strlen(maps) &&
+			  bytes < (int64_t)strlen(maps) * 3 / 2;
+	}
+	CHECK(is_once);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(loader);
 	free(maps);
