@@ -84,9 +84,14 @@ static void open_library(struct library *l, int fd)
 	l->archive = elf_begin(fd, command, NULL);
 	REQUIRE(l->archive && elf_kind(l->archive) == ELF_K_AR);
 	while ((elf = elf_begin(fd, command, l->archive))) {
-		if (elf_kind(elf) == ELF_K_ELF)
+		bool is_file = elf_kind(elf) == ELF_K_ELF;
+
+		if (is_file)
 			add_member(l, elf);
 		command = elf_next(elf);
+		/* The archive's own lists. */
+		if (!is_file)
+			elf_end(elf);
 	}
 }
 

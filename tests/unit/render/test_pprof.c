@@ -706,6 +706,7 @@ static void filters_leave_out_what_is_lost(void)
 		CHECK_INT(sum_of(u.profile, "lost_objects", NULL), 2);
 		CHECK_INT(sum_of(u.profile, "lost_space", "Cache::insert"),
 			  keeps ? 3000 : 0);
+		report_filter_destroy(filter);
 	}
 }
 
