@@ -6,6 +6,7 @@
 
 #include "options/option_hints.h"
 #include "util/cleanup.h"
+#include "util/ends_with.h"
 #include "util/escape.h"
 #include "util/units.h"
 
@@ -49,13 +50,6 @@ struct error *option_error_unknown(const char *dashes, const char *name, size_t 
 	return finish(&text);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), end_len = strlen(end);
-
-	return len > end_len && !strcmp(text + len - end_len, end);
-}
-
 struct error *option_error_argument(const char *arg, size_t pid_count)
 {
 	const struct option_row *pid = &option_rows[OPTION_PID];
@@ -64,7 +58,7 @@ struct error *option_error_argument(const char *arg, size_t pid_count)
 
 	strbuf_append(&text, "unexpected argument ");
 	append_quoted(&text, arg);
-	if (ends_with(arg, ".mts")) {
+	if (ends_with(arg, strlen(arg), ".mts")) {
 		strbuf_append(&text, "; did you mean --replay FILE or --diff OLD NEW?");
 	} else if (option_find(arg, strlen(arg))) {
 		strbuf_appendf(&text, "; did you mean --%s?", arg);

@@ -7,18 +7,12 @@
 #include "process/proc.h"
 #include "process/procfs.h"
 #include "util/cleanup.h"
-
-static bool has_suffix(const char *text, size_t len, const char *suffix)
-{
-	size_t suffix_len = strlen(suffix);
-
-	return len > suffix_len && !memcmp(text + len - suffix_len, suffix, suffix_len);
-}
+#include "util/ends_with.h"
 
 /* Other units, such as slices, are groups of units. */
 static bool has_processes(const char *name, size_t len)
 {
-	return has_suffix(name, len, ".service") || has_suffix(name, len, ".scope");
+	return ends_with(name, len, ".service") || ends_with(name, len, ".scope");
 }
 
 bool unit_is_name(const char *name)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "util/ends_with.h"
 #include "util/strbuf.h"
 
 __extension__ typedef unsigned __int128 wide;
@@ -85,13 +86,6 @@ void stack_identities_end(struct stack_identities *ids)
 	ids->snap = NULL;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && !strcmp(text + len - end_len, end);
-}
-
 /* Does the module's name mean the same file in all processes? The kernel appends "
  * (deleted)" to the path of a file without a directory entry: a file that was removed, of
  * memfd_create(), or shared memory (d_path(), fs/d_path.c). */
@@ -99,7 +93,7 @@ static bool is_file(const struct snapshot_module *module)
 {
 	return module->build_id || !strcmp(module->path, "[vdso]") ||
 	       (module->path[0] == '/' && module->path[1] != '/' &&
-		!ends_with(module->path, " (deleted)"));
+		!ends_with(module->path, strlen(module->path), " (deleted)"));
 }
 
 /* The numbers of a process's modules; STRING_NONE: not a file. */

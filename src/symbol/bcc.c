@@ -19,6 +19,7 @@
 #include "symbol/vdso.h"
 #include "process/live_thread.h"
 #include "util/cleanup.h"
+#include "util/ends_with.h"
 #include "util/vec.h"
 
 /* elf.h, symbol types; bcc_syms.h brings only STT_GNU_IFUNC. */
@@ -193,13 +194,6 @@ static bool is_usable(const struct generation *generation)
 	       (st.st_dev == generation->exe_dev && st.st_ino == generation->exe_ino);
 }
 
-static bool ends_with(const char *text, const char *suffix)
-{
-	size_t len = strlen(text), suffix_len = strlen(suffix);
-
-	return len >= suffix_len && !strcmp(text + len - suffix_len, suffix);
-}
-
 /* For unknown addresses libbcc names the file /tmp/perf-PID.map, which it takes to span
  * all addresses. */
 static bool is_module(const char *module)
@@ -207,7 +201,8 @@ static bool is_module(const char *module)
 	const char *base = module ? strrchr(module, '/') : NULL;
 
 	return module && *module && strcmp(module, "[unknown]") &&
-	       !(base && !strncmp(base, "/perf-", 6) && ends_with(base, ".map"));
+	       !(base && !strncmp(base, "/perf-", 6) &&
+		 ends_with(base, strlen(base), ".map"));
 }
 
 /* No program is linked to run at higher addresses (x86-64 psABI 3.5.1, the small code
@@ -220,8 +215,9 @@ static bool is_module(const char *module)
 static uint64_t fix_offset(const struct code_map *map, uint64_t address,
 			   const struct bcc_symbol *sym)
 {
-	if (sym->offset != address || (address < LINKED_BELOW && sym->module[0] != '[' &&
-				       !ends_with(sym->module, " (deleted)")))
+	if (sym->offset != address ||
+	    (address < LINKED_BELOW && sym->module[0] != '[' &&
+	     !ends_with(sym->module, strlen(sym->module), " (deleted)")))
 		return sym->offset;
 	return address - map->start + map->file_offset;
 }

@@ -132,8 +132,9 @@ static void append_lost(struct strbuf *out, const struct report *report,
 			const struct report_section *section)
 {
 	const struct snapshot_unreachable *u = &report->snapshot->search.total;
-	uint64_t left_out = saturate_add(section->filtered.lost_bytes,
-					 section->suppressed.lost_bytes);
+	uint64_t left_out = saturate_add(saturate_add(section->filtered.lost_bytes,
+						      section->suppressed.lost_bytes),
+					 section->skipped.lost_bytes);
 
 	strbuf_appendf(out,
 		       "%s in %" PRIu64
@@ -141,7 +142,6 @@ static void append_lost(struct strbuf *out, const struct report *report,
 		       " to which only these do",
 		       units_format_bytes(u->lost.bytes).s, u->lost.count,
 		       units_format_bytes(u->held.bytes).s, u->held.count);
-	left_out = saturate_add(left_out, section->skipped.lost_bytes);
 	if (left_out)
 		strbuf_appendf(out, "; options leave out %s of it",
 			       units_format_bytes(left_out).s);
