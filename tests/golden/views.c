@@ -391,6 +391,21 @@ static void filters_leave_it_out_of_files(void)
 	}
 }
 
+/* So do options for small call paths. */
+static void small_call_paths_are_left_out_of_files(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	_cleanup_(freep) char *got = NULL;
+	struct report_options options = options_of(view_find("unreachable"));
+
+	fill(&f);
+	search_found(&f);
+	options.skip_bytes = 1000;
+	options.flame_of = REPORT_FLAME_LOST;
+	got = render(&f, "html", &options);
+	CHECK_CONTAINS(got, "; options leave out 352 B of it.");
+}
+
 /* Tables by other things than functions, and a tree that begins with the callees. */
 static void other_groups(void)
 {
@@ -581,6 +596,7 @@ int main(int argc, char *argv[])
 	RUN(found_unreachable);
 	RUN(filters_leave_out_what_is_lost);
 	RUN(filters_leave_it_out_of_files);
+	RUN(small_call_paths_are_left_out_of_files);
 	RUN(other_groups);
 	RUN(json);
 	RUN(sampled);
