@@ -105,8 +105,9 @@ static void add_cells(struct reach_blocks *b, struct reach_cluster *cluster,
 	}
 }
 
-/* Choose the largest part of which all starts are multiples. Returns the number of
- * groups, or 0 if they would take more memory than GROUP_BYTES_EACH a block. */
+/* Choose the size of parts: the largest one at multiples of which all blocks start.
+ * Returns the number of groups, or 0 if they would take more memory than
+ * GROUP_BYTES_EACH a block. */
 static uint64_t count_groups(const struct reach_blocks *b, struct reach_cluster *cluster,
 			     uint32_t first, uint32_t last)
 {

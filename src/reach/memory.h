@@ -23,8 +23,8 @@ struct reach_region {
 	bool only_present;
 	/* It cannot be written now. Pages that come from a file were never written. */
 	bool is_read_only;
-	/* It is no memory of a file: perhaps of a device, which the kernel refuses to
-	 * read. */
+	/* It is mapped from something that is no regular file, such as a device, whose
+	 * memory the kernel may refuse to read. */
 	bool is_device;
 	/* The heap that brk(2) sets. */
 	bool is_heap;

@@ -67,8 +67,8 @@ void lanes_hurry(void);
 
 /*
  * 0: *ret has the answer, to be given back by lanes_release(). ETIMEDOUT: the call waits,
- * or an earlier one with this key does. EAGAIN: there is no thread, or they are not
- * enabled: the caller may make the call itself.
+ * or an earlier one with this key does. EAGAIN: no thread can be started, or
+ * lanes_enable() was not called: the caller may make the call itself.
  */
 int lanes_ask(int key, const struct lane_request *request, struct lane **ret)
 	__attribute__((warn_unused_result));

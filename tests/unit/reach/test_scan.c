@@ -595,8 +595,9 @@ static void restore_huge_pages(void)
 	huge_pages(huge_pages_before);
 }
 
-/* A hole would take a huge page of the machine, or there is none: 268 million pages of 4
- * KiB would be tried. The one huge page that is there is read. */
+/* To read a hole takes a huge page of the machine. If none is left, the read fails, and
+ * the search would try 268 million pages of 4 KiB one by one. The one huge page that is
+ * there is read. */
 static void holes_of_hugetlbfs_are_not_read(void)
 {
 	uint64_t began_ns;
