@@ -138,7 +138,7 @@ static const int scanning[] = {
 /* Of ptrace(2), whose first argument is the request. */
 static const unsigned scanning_requests[] = {
 	PTRACE_SEIZE,     PTRACE_INTERRUPT,   PTRACE_DETACH,
-	PTRACE_GETREGSET, PTRACE_PEEKSIGINFO,
+	PTRACE_GETREGSET, PTRACE_PEEKSIGINFO, PTRACE_GETSIGINFO,
 };
 
 /* The request PAGEMAP_SCAN of ioctl(2): include/uapi/linux/fs.h, Linux 6.7. */

@@ -30,8 +30,8 @@
 /* Between two looks at a thread that is to stop. */
 #define PAUSE_NS 50000
 
-/* Pending signals of a thread or a process that are looked at. */
-#define PENDING_MAX 64
+/* Pending signals that are read at once. */
+#define PENDING 64
 
 /* The tracer of a process; 0: none, or unknown. */
 static int tracer_of(int tid)
@@ -100,11 +100,22 @@ static bool gather_known(const struct reach_threads *threads, struct hashmap *re
 	return true;
 }
 
+/* Does this process trace the thread already? It was then asked to stop before, and has
+ * not done so yet, or not been let go on (reach_threads_release()). Keeps errno. */
+static bool is_ours(int tid)
+{
+	int before = errno;
+	bool is_one = !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+
+	errno = before;
+	return is_one;
+}
+
 /* Trace the thread, if it is still one of `pid`: another process may have got its number.
  * Sets errno. */
 static bool seize(int pid, int tid)
 {
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) && !is_ours(tid))
 		return false;
 	if (proc_has_thread(pid, (uint32_t)tid))
 		return true;
@@ -307,15 +318,29 @@ static void read_pointers(struct reach_thread *thread)
 	thread->thread_pointer = storage;
 }
 
-/* The values that come with signals which wait for the thread (sigqueue(3)). */
+/* The values that come with signals which wait for the thread (sigqueue(3)). There are at
+ * most as many as RLIMIT_SIGPENDING says. */
 static void scan_pending(int tid, uint32_t flags, struct reach_marks *marks)
 {
-	siginfo_t infos[PENDING_MAX];
-	struct __ptrace_peeksiginfo_args args = {.flags = flags, .nr = PENDING_MAX};
-	long count = ptrace(PTRACE_PEEKSIGINFO, tid, &args, infos);
+	siginfo_t infos[PENDING];
+	struct __ptrace_peeksiginfo_args args = {.flags = flags, .nr = PENDING};
+	long count;
 
-	if (count > 0)
-		scan(marks, infos, (size_t)count * sizeof(*infos));
+	do {
+		count = ptrace(PTRACE_PEEKSIGINFO, tid, &args, infos);
+		if (count > 0)
+			scan(marks, infos, (size_t)count * sizeof(*infos));
+		args.off += PENDING;
+	} while (count == PENDING);
+}
+
+/* The value of the signal that the thread was about to receive: it waits no more. */
+static void scan_arriving(int tid, struct reach_marks *marks)
+{
+	siginfo_t info;
+
+	if (!ptrace(PTRACE_GETSIGINFO, tid, NULL, &info))
+		scan(marks, &info, sizeof(info));
 }
 
 /* The list of mutexes that the kernel unlocks when the thread dies. */
@@ -372,8 +397,11 @@ void reach_threads_scan(const struct reach_threads *threads, struct reach_marks 
 	vec_foreach (t, &threads->list) {
 		scan_set(t->tid, NT_PRSTATUS, state, marks);
 		scan_set(t->tid, ARCH_VECTOR_STATE, state, marks);
+		scan_arriving(t->tid, marks);
 		scan_pending(t->tid, 0, marks);
-		scan_pending(t->tid, PTRACE_PEEKSIGINFO_SHARED, marks);
+		/* Those that wait for any thread. */
+		if (t == threads->list.data)
+			scan_pending(t->tid, PTRACE_PEEKSIGINFO_SHARED, marks);
 		scan_robust_list(t->tid, marks);
 	}
 	free(state);

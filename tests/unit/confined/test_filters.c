@@ -51,7 +51,8 @@ enum {
 	WAITING = 1 << 17,   /* for children */
 	LOOKING = 1 << 19,   /* reading other processes' memory */
 	ACCEPTING = 1 << 18, /* connections */
-	GROUP_END = 1 << 20,
+	STOPPING = 1 << 20,  /* other processes, by ptrace(2) */
+	GROUP_END = 1 << 21,
 };
 
 /* A call with arguments that do no harm, mostly because they are not valid. */
@@ -153,6 +154,12 @@ static const struct attempt attempts[] = {
 	NEW_CALL(NEWER, fchmodat2, 452, BAD, NOWHERE, 0, 0),
 	NEW_CALL(NEWER, listmount, 458, 0),
 	CALL(LOOKING, process_vm_readv, 0),
+	CALL(STOPPING, ptrace, PTRACE_SEIZE, BAD),
+	CALL(STOPPING, ptrace, PTRACE_INTERRUPT, BAD),
+	CALL(STOPPING, ptrace, PTRACE_DETACH, BAD),
+	CALL(STOPPING, ptrace, PTRACE_GETREGSET, BAD),
+	CALL(STOPPING, ptrace, PTRACE_PEEKSIGINFO, BAD),
+	CALL(STOPPING, ptrace, PTRACE_GETSIGINFO, BAD),
 	CALL(OTHERS, pidfd_getfd, BAD),
 	CALL(OTHERS, pidfd_send_signal, BAD),
 	CALL(OTHERS, kill, 1, 0),
@@ -338,7 +345,7 @@ static void check_filter(const char *name, struct error *(*load)(void), unsigned
 
 static void while_it_traces(void)
 {
-	const unsigned debugging = IS_SANITIZED ? 0 : DEBUGGING;
+	const unsigned debugging = IS_SANITIZED ? 0 : DEBUGGING | STOPPING;
 
 	check_filter("tracing", load_tracing,
 		     SYSTEM | NETWORK | ACCEPTING | FAMILIES | NEWER | debugging);
@@ -380,8 +387,8 @@ static void while_it_draws(void)
 static void of_clients(void)
 {
 	check_filter("client", filter_load_client,
-		     SYSTEM | OTHERS | LOOKING | DEBUGGING | FAMILIES | NEWER | MOUNTS |
-			     PROCESSES | (IS_SANITIZED ? 0 : SIGNALS));
+		     SYSTEM | OTHERS | LOOKING | DEBUGGING | STOPPING | FAMILIES | NEWER |
+			     MOUNTS | PROCESSES | (IS_SANITIZED ? 0 : SIGNALS));
 }
 
 static void of_readers(void)
@@ -400,8 +407,9 @@ static void of_the_opener(void)
 static void of_the_scanner(void)
 {
 	check_filter("scanner", filter_load_scanner,
-		     (GROUP_END - 1) & ~(unsigned)(READING | DESCRIPTORS | MEMORY |
-						   THREADS | WAITING | LOOKING));
+		     (GROUP_END - 1) &
+			     ~(unsigned)(READING | DESCRIPTORS | MEMORY | THREADS |
+					 WAITING | LOOKING | STOPPING));
 }
 
 static void of_the_server(void)

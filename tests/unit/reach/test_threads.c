@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
 
 #include "reach/threads.h"
 #include "unit/process/child.h"
@@ -86,11 +88,184 @@ static void many_threads(void)
 	child_end(&child);
 }
 
+static uint64_t in_ms(uint64_t ms)
+{
+	return clock_now_ns() + ms * 1000000;
+}
+
+/* Waits in the kernel, where no signal reaches it, until its child ends. */
+static struct child start_waiting(pid_t *ret_inner)
+{
+	struct child outer;
+	int ends[2];
+
+	REQUIRE(!pipe(ends));
+	outer = (struct child){.pid = fork(), .to = -1, .from = -1};
+	REQUIRE(outer.pid >= 0);
+	if (!outer.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!vfork()) {
+			pid_t self = (pid_t)syscall(SYS_getpid);
+
+			if (write(ends[1], &self, sizeof(self)) != sizeof(self))
+				_exit(1);
+			for (;;)
+				pause();
+		}
+		for (;;)
+			pause();
+	}
+	REQUIRE(read(ends[0], ret_inner, sizeof(*ret_inner)) == sizeof(*ret_inner));
+	close(ends[0]);
+	close(ends[1]);
+	while (state_of(outer.pid, outer.pid) != 'D')
+		usleep(1000);
+	return outer;
+}
+
+/* A thread that was asked to stop, and did not in time, is still traced. It is then
+ * stopped all the same, and is not said to have a debugger. */
+static void a_thread_that_stopped_late(void)
+{
+	struct reach_threads threads;
+	struct child child;
+	struct error *err;
+	pid_t inner;
+
+	child = start_waiting(&inner);
+	CHECK_INT(reach_thread_stack_pointer(child.pid, child.pid, in_ms(5)), 0);
+	kill(inner, SIGKILL);
+	err = reach_threads_stop(child.pid, in_ms(20000), &threads);
+	if (err)
+		fprintf(stderr, "%s\n", err->message);
+	REQUIRE(!err);
+	CHECK_INT(threads.list.len, 1);
+	CHECK_INT(state_of(child.pid, child.pid), 't');
+	reach_threads_release(&threads);
+	child_await_sleep(child.pid);
+	child_end(&child);
+}
+
+/* Addresses of blocks that signals bring. */
+#define SIGNALS 200
+#define FIRST   UINT64_C(0x123456789000)
+#define APART   64
+
+/* The value of the signals is in no register of the thread: it is built in memory. */
+static siginfo_t info;
+
+static __attribute__((noinline)) void set_value(uint64_t value)
+{
+	info.si_code = SI_QUEUE;
+	memcpy(&info.si_value, &value, sizeof(value));
+}
+
+static void send(void)
+{
+	if (syscall(SYS_rt_sigqueueinfo, getpid(), SIGRTMIN, &info))
+		_exit(1);
+}
+
+static void let_wait(void *unused)
+{
+	sigset_t set;
+
+	(void)unused;
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (unsigned i = 0; i < SIGNALS; i++) {
+		set_value(FIRST + APART * i);
+		send();
+	}
+	memset(&info, 0, sizeof(info));
+}
+
+/* How many of the blocks do the stopped threads, or the kernel for them, point to? */
+static unsigned count_reached(const struct reach_threads *threads)
+{
+	const struct reach_words words = {.unaligned = false};
+	uint64_t start[SIGNALS], end[SIGNALS];
+	struct reach_blocks blocks;
+	struct reach_marks marks;
+	unsigned reached = 0;
+
+	for (unsigned i = 0; i < SIGNALS; i++) {
+		start[i] = FIRST + APART * i;
+		end[i] = start[i] + APART / 2;
+	}
+	REQUIRE(!reach_blocks_init(start, end, SIGNALS, &blocks));
+	REQUIRE(!reach_marks_init(&blocks, &words, &marks));
+	reach_threads_scan(threads, &marks);
+	for (unsigned i = 0; i < SIGNALS; i++)
+		reached += marks.level[i] == REACH_REACHED;
+	reach_marks_deinit(&marks);
+	reach_blocks_deinit(&blocks);
+	return reached;
+}
+
+static void values_of_signals_that_wait(void)
+{
+	struct child child = child_fork(let_wait, NULL);
+	struct reach_threads threads;
+
+	REQUIRE(!reach_threads_stop(child.pid, in_ms(20000), &threads));
+	CHECK_INT(count_reached(&threads), SIGNALS);
+	reach_threads_release(&threads);
+	child_end(&child);
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+/* Sends itself one signal after the other. */
+static pid_t start_signals(void)
+{
+	const struct sigaction action = {.sa_handler = ignore};
+	pid_t pid = fork();
+
+	REQUIRE(pid >= 0);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigaction(SIGRTMIN, &action, NULL);
+	set_value(FIRST);
+	for (;;)
+		send();
+}
+
+/* A thread may stop when it is about to get a signal, which waits no more. */
+static void the_value_of_a_signal_that_arrives(void)
+{
+	struct child child = {.pid = start_signals(), .to = -1, .from = -1};
+	unsigned arriving = 0, reached = 0;
+
+	for (int i = 0; i < 2000 && arriving < 20; i++) {
+		struct reach_threads threads;
+
+		REQUIRE(!reach_threads_stop(child.pid, in_ms(20000), &threads));
+		REQUIRE(threads.list.len == 1);
+		if (threads.list.data[0].signal == SIGRTMIN) {
+			arriving++;
+			reached += count_reached(&threads);
+		}
+		reach_threads_release(&threads);
+	}
+	CHECK(arriving > 0);
+	CHECK_INT(reached, arriving);
+	child_end(&child);
+}
+
 int main(void)
 {
 	const char *wanted = getenv("MEMTRACE_TEST_THREADS");
 
 	threads_wanted = wanted ? (unsigned)atoi(wanted) : THREADS;
 	RUN(many_threads);
+	RUN(a_thread_that_stopped_late);
+	RUN(values_of_signals_that_wait);
+	RUN(the_value_of_a_signal_that_arrives);
 	return check_done();
 }
