@@ -111,10 +111,34 @@ static bool is_ours(int tid)
 	return is_one;
 }
 
-/* Trace the thread, if it is still one of `pid`: another process may have got its number.
- * Sets errno. */
+/*
+ * Is it a thread of the kernel that does requests of an io_uring (io_wq_create_worker(),
+ * io_uring/io-wq.c)? It never executes the program. A stop would end its request, with an
+ * error that the program does not expect. The program can choose the name, but not the
+ * flag; the name saves reading the flags of others.
+ */
+static bool is_worker(int pid, int tid)
+{
+	_cleanup_(freep) char *text = NULL;
+	char name[PROC_COMM_SIZE], path[64];
+	struct procfs_stat stat;
+	size_t size;
+
+	if (!proc_thread_name(pid, (uint32_t)tid, name) || strncmp(name, "iou-", 4) != 0)
+		return false;
+	snprintf(path, sizeof(path), "task/%d/stat", tid);
+	return !procfs_read(pid, path, PROCFS_SMALL_BYTES, &text, &size) &&
+	       procfs_parse_stat(text, &stat) && stat.flags & PROCFS_PF_IO_WORKER;
+}
+
+/* Trace the thread, if it is one that executes the program, and is still one of `pid`:
+ * another process may have got its number. Sets errno. */
 static bool seize(int pid, int tid)
 {
+	if (is_worker(pid, tid)) {
+		errno = ESRCH;
+		return false;
+	}
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) && !is_ours(tid))
 		return false;
 	if (proc_has_thread(pid, (uint32_t)tid))
@@ -161,7 +185,8 @@ static struct error *seize_new(struct reach_threads *threads, uint64_t deadline_
 		if (!seize(threads->pid, (int)tid)) {
 			int errnum = errno;
 
-			/* It has exited meanwhile; or only its entry is left. */
+			/* It is none of the program, or has exited meanwhile; or only
+			 * its entry is left. */
 			if (errnum == ESRCH)
 				continue;
 			if (errnum == EPERM && is_dead((int)tid))

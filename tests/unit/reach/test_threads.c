@@ -2,10 +2,13 @@
 /* Stopping a process with many threads. */
 #include "check.h"
 
+#include <dirent.h>
 #include <limits.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -242,7 +245,7 @@ static void the_value_of_a_signal_that_arrives(void)
 	struct child child = {.pid = start_signals(), .to = -1, .from = -1};
 	unsigned arriving = 0, reached = 0;
 
-	for (int i = 0; i < 2000 && arriving < 20; i++) {
+	for (int i = 0; i < 2000 && arriving < 5; i++) {
 		struct reach_threads threads;
 
 		REQUIRE(!reach_threads_stop(child.pid, in_ms(20000), &threads));
@@ -258,6 +261,118 @@ static void the_value_of_a_signal_that_arrives(void)
 	child_end(&child);
 }
 
+/* A request of an io_uring that a thread of the kernel does. */
+struct request {
+	int from[2], to[2]; /* pipes */
+	int done[2];        /* gets its result */
+};
+
+static char *map_ring(int ring, size_t size, off_t offset)
+{
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			ring, offset);
+
+	REQUIRE(at != MAP_FAILED);
+	return at;
+}
+
+/* Copy from one pipe to the other, and wait for the result. */
+static void do_request(const struct request *request)
+{
+	struct io_uring_params params = {.flags = 0};
+	int ring = (int)syscall(SYS_io_uring_setup, 4, &params);
+	struct io_uring_sqe entry = {.opcode = IORING_OP_TEE,
+				     .splice_fd_in = request->from[0],
+				     .fd = request->to[1],
+				     .len = 1,
+				     .flags = IOSQE_ASYNC};
+	size_t size =
+		params.cq_off.cqes + params.cq_entries * sizeof(struct io_uring_cqe);
+	const unsigned *done;
+	unsigned *submitted;
+	char *at;
+
+	REQUIRE(ring >= 0 && params.features & IORING_FEAT_SINGLE_MMAP);
+	at = map_ring(ring, params.sq_entries * sizeof(entry), IORING_OFF_SQES);
+	memcpy(at, &entry, sizeof(entry));
+	at = map_ring(ring, size + params.sq_entries * 4, IORING_OFF_SQ_RING);
+	submitted = (unsigned *)(void *)(at + params.sq_off.tail);
+	done = (const unsigned *)(void *)(at + params.cq_off.tail);
+	__atomic_store_n(submitted, 1, __ATOMIC_RELEASE);
+	syscall(SYS_io_uring_enter, ring, 1, 0, 0, NULL, 0);
+	while (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
+		syscall(SYS_io_uring_enter, ring, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	size = (size_t)write(
+		request->done[1],
+		&((struct io_uring_cqe *)(void *)(at + params.cq_off.cqes))->res,
+		sizeof(int));
+	_exit(size != sizeof(int));
+}
+
+static bool has_uring(void)
+{
+	struct io_uring_params params = {.flags = 0};
+	int ring = (int)syscall(SYS_io_uring_setup, 4, &params);
+
+	if (ring >= 0)
+		close(ring);
+	return ring >= 0;
+}
+
+static unsigned count_threads(int pid)
+{
+	char path[64];
+	unsigned count = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+
+	DIR *dir = opendir(path);
+
+	REQUIRE(dir);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		count += *entry->d_name != '.';
+	closedir(dir);
+	return count;
+}
+
+/* Threads of the kernel in the process are not stopped: their requests would fail. */
+static void requests_go_on(void)
+{
+	struct child child = {.to = -1, .from = -1};
+	struct reach_threads threads;
+	struct request request;
+	int result = 0;
+
+	if (!has_uring()) {
+		printf("no io_uring here: not tried\n");
+		return;
+	}
+	REQUIRE(!pipe(request.from) && !pipe(request.to) && !pipe(request.done));
+	fflush(stdout);
+	child.pid = fork();
+	REQUIRE(child.pid >= 0);
+	if (!child.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		do_request(&request);
+	}
+	while (count_threads(child.pid) < 2)
+		usleep(1000);
+	usleep(100000);
+	REQUIRE(!reach_threads_stop(child.pid, in_ms(20000), &threads));
+	CHECK_INT(threads.list.len, 1);
+	CHECK_INT(state_of(child.pid, child.pid), 't');
+	reach_threads_release(&threads);
+	REQUIRE(write(request.from[1], "x", 1) == 1);
+	REQUIRE(read(request.done[0], &result, sizeof(result)) == sizeof(result));
+	CHECK_INT(result, 1);
+	child_end(&child);
+	for (int i = 0; i < 2; i++) {
+		close(request.from[i]);
+		close(request.to[i]);
+		close(request.done[i]);
+	}
+}
+
 int main(void)
 {
 	const char *wanted = getenv("MEMTRACE_TEST_THREADS");
@@ -267,5 +382,6 @@ int main(void)
 	RUN(a_thread_that_stopped_late);
 	RUN(values_of_signals_that_wait);
 	RUN(the_value_of_a_signal_that_arrives);
+	RUN(requests_go_on);
 	return check_done();
 }
