@@ -341,49 +341,47 @@ static const char *const ways[] = {
 
 #define WAYS (sizeof(ways) / sizeof(*ways))
 
-/* The target executes another program `times` times. `order` is the command for that. */
-static void execs(const char *options, const char *order, unsigned times)
+/* The target executes another program. `order` is the command for that, `nth` counts the
+ * programs. */
+static void execute(struct live_process *target, struct live_process *memtrace,
+		    const char *order, unsigned nth, const struct changes *fresh)
 {
-	const char *const command[] = {FAMILY_BINARY, times > 1 ? FAMILY_BINARY : NULL,
-				       NULL};
+	char when[32];
+
+	snprintf(when, sizeof(when), "after %s %u", order, nth);
+	live_send(target, "%s", order);
+	CHECK_INT(await_ready(target), live_pid(target));
+	await_said(memtrace, "executed another program", nth);
+	settle(memtrace);
+	check_libc(live_pid(target), fresh, when);
+	check_calls(target, memtrace);
+}
+
+static void execs(const char *options)
+{
+	const char *const command[] = {FAMILY_BINARY, FAMILY_BINARY, FAMILY_BINARY, NULL};
 	struct live_process *target, *memtrace;
 	struct changes fresh;
-	pid_t pid;
 
 	attach_afresh(options, &fresh, NULL);
 	target = family_start(command);
-	pid = live_pid(target);
-	memtrace = memtrace_with("--pid %d %s", (int)pid, options);
+	memtrace = memtrace_with("--pid %d %s", (int)live_pid(target), options);
 	memtrace_await(memtrace);
-	check_libc(pid, &fresh, "attached");
-	for (unsigned i = 1; i <= times; i++) {
-		char when[32];
-
-		snprintf(when, sizeof(when), "after %s %u", order, i);
-		live_send(target, "%s", order);
-		CHECK_INT(await_ready(target), pid);
-		await_said(memtrace, "executed another program", i);
-		settle(memtrace);
-		check_libc(pid, &fresh, when);
-		check_calls(target, memtrace);
-	}
+	check_libc(live_pid(target), &fresh, "attached");
+	execute(target, memtrace, "exec", 1, &fresh);
+	/* The kernel removes the probes of the process with its main thread. memtrace
+	 * attaches them again. */
+	execute(target, memtrace, "texec", 2, &fresh);
+	if (live_is_long())
+		execute(target, memtrace, "exec", 3, &fresh);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(target);
 }
 
-static void after_an_exec(void)
+static void after_an_exec_by_the_main_thread_or_another(void)
 {
 	for (size_t i = 0; i < WAYS; i++)
-		execs(ways[i], "exec", live_is_long() || !i ? 2 : 1);
-	CHECK(probes_gone(probes_before));
-}
-
-/* The kernel removes the probes of the process with its main thread. memtrace attaches
- * them again. */
-static void after_an_exec_in_a_thread(void)
-{
-	for (size_t i = 0; i < WAYS; i++)
-		execs(ways[i], "texec", 1);
+		execs(ways[i]);
 	CHECK(probes_gone(probes_before));
 }
 
@@ -606,8 +604,7 @@ int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
-	RUN(after_an_exec);
-	RUN(after_an_exec_in_a_thread);
+	RUN(after_an_exec_by_the_main_thread_or_another);
 	RUN_WITH_RETURN_PROBES(after_a_fork);
 	RUN_WITH_RETURN_PROBES(after_a_dlopen);
 	RUN(with_breakpoints_for_another_process);

@@ -26,7 +26,7 @@
 #define CALLS 4000
 /* Time limit, s. A trap in a virtual machine may take ten times as long: there only a
  * part of the rounds run. */
-#define LIMIT_S 18
+#define LIMIT_S 8
 
 /* As memtrace is used by default, unlike in most tests. */
 #define BY_RULES "--unwind auto"

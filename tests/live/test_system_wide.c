@@ -185,7 +185,8 @@ static bool is_helper(const json_t *target, pid_t memtrace)
 }
 
 /* libc is used by all processes, including memtrace and its helper processes. These must
- * not be in the report. */
+ * not be in the report. Stacks of whole programs, such as a compiler at work, would take
+ * a minute. */
 static void never_itself(void)
 {
 	const json_t *each;
@@ -194,7 +195,8 @@ static void never_itself(void)
 	struct live_process *target = family_start(NULL), *memtrace;
 	json_t *report;
 
-	memtrace = memtrace_with("--all --lib libc.so.6 --sample-every 1");
+	memtrace = memtrace_with("--all --lib libc.so.6 --sample-every 1 "
+				 "--unwind fp --no-lines");
 	memtrace_await(memtrace);
 	oracle_do(target, "keep 25 48");
 	json_decref(memtrace_report(memtrace));
