@@ -2,12 +2,10 @@
 #include "bpf/kernel_offsets.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include <bpf/btf.h>
 
 #include "arch/arch.h"
-#include "bpf/kernel_identity.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct btf *, btf__free);
@@ -111,33 +109,6 @@ void kernel_offsets_read(struct kernel_offsets *ret)
 		    offset != arch.members[i].offset)
 			ret->pt_regs_as_embedded = false;
 	}
-}
-
-void kernel_offsets_get(const struct cache *cache, struct kernel_offsets *ret)
-{
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
-	_cleanup_(freep) void *kept = NULL;
-	struct stat self = {0};
-	struct cache_key key;
-	size_t size;
-	bool has_key;
-
-	/* The binary is part of the key: another build may need other offsets. */
-	has_key = stat("/proc/self/exe", &self) == 0;
-	strbuf_appendf(&text, "kernel offsets %ju %ju %jd %jd.%09ld\n",
-		       (uintmax_t)self.st_dev, (uintmax_t)self.st_ino,
-		       (intmax_t)self.st_size, (intmax_t)self.st_ctim.tv_sec,
-		       self.st_ctim.tv_nsec);
-	has_key = has_key && kernel_identity_append(&text) && cache_key_make(&text, &key);
-	if (has_key)
-		kept = cache_get(cache, &key, &size);
-	if (kept && size == sizeof(*ret)) {
-		memcpy(ret, kept, sizeof(*ret));
-		return;
-	}
-	kernel_offsets_read(ret);
-	if (has_key)
-		cache_put(cache, &key, ret, sizeof(*ret));
 }
 
 /* --- syscall user dispatch ------------------------------------------------------------

@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/cache.h"
-
 struct kernel_offsets {
 	bool has_trampoline;  /* the three offsets below are valid */
 	uint32_t task_mm;     /* task_struct.mm; all offsets are in bytes */
@@ -43,9 +41,6 @@ struct kernel_offsets {
 
 /* Read the offsets. If the kernel has no BTF, all flags are false. */
 void kernel_offsets_read(struct kernel_offsets *ret);
-
-/* Get the offsets from the cache, or read them (5 MB of BTF, 50 ms) and cache them. */
-void kernel_offsets_get(const struct cache *cache, struct kernel_offsets *ret);
 
 /* Where the kernel stores that a thread uses syscall user dispatch (compile/dispatch.h).
  */

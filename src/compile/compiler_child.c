@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bcc/bcc_common.h>
@@ -299,33 +301,31 @@ static void ignore_signals(void)
 	signal(SIGQUIT, SIG_IGN);
 }
 
-_Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd)
+/* The kernel kills this process when its parent ends. */
+static void live_with(pid_t parent)
 {
-	struct libbcc bcc;
-	struct outcome outcome = {.bcc = &bcc};
-	struct message m = {.kind = MESSAGE_COMPILED};
-	struct request request = {.text = NULL};
-
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1); /* the parent died before prctl() */
-	prctl(PR_SET_NAME, "memtrace-compile");
-	ignore_signals();
-	locked_memory_lift(NULL);
-	stack_limit_raise();
+}
+
+static void print_to(int log_fd)
+{
 	dup2(log_fd, STDOUT_FILENO);
 	dup2(log_fd, STDERR_FILENO);
-	/* In the current directory a ./linux/types.h would take precedence over all
-	 * others. Only root can write to the root directory, and libbcc needs a directory
-	 * with a path. */
-	if (chdir("/"))
-		fail(socket, "cannot enter the root directory");
-	libbcc_open(socket, &bcc);
+}
+
+_Noreturn static void serve(int socket, const struct libbcc *bcc)
+{
+	struct outcome outcome = {.bcc = bcc};
+	struct message m = {.kind = MESSAGE_COMPILED};
+	struct request request = {.text = NULL};
+
 	if (!receive(socket, &request))
 		_exit(0);
 	setenv("BCC_KERNEL_SOURCE", request.headers, 1);
-	outcome.module = bcc.module_create(request.text, 0, request.flags.data,
-					   (int)request.flags.len, false, NULL);
+	outcome.module = bcc->module_create(request.text, 0, request.flags.data,
+					    (int)request.flags.len, false, NULL);
 	if (!outcome.module)
 		fail(socket, "the BPF program does not compile");
 	if (!collect(&outcome))
@@ -337,4 +337,53 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd)
 	message_send(socket, &m, outcome.maps, outcome.code.maps.len + 1);
 	/* Skip destructors: LLVM's take long, and the process ends anyway. */
 	_exit(0);
+}
+
+/*
+ * Fork another child of our parent, which has libbcc loaded, too. Returns true in the
+ * child. glibc's fork() has no CLONE_PARENT. Without it glibc's copy of the thread id
+ * stays that of this process, which matters only to locks that several processes share
+ * and to pthread_kill(). If there is no child, the parent sees that its socket is closed.
+ */
+static bool fork_sibling(pid_t parent)
+{
+	if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) != 0)
+		return false;
+	live_with(parent);
+	return true;
+}
+
+_Noreturn void compiler_child_run(pid_t parent, const struct compiler_end ends[],
+				  size_t count)
+{
+	int socket = ends[0].socket;
+	struct libbcc bcc;
+
+	live_with(parent);
+	prctl(PR_SET_NAME, "memtrace-compile");
+	ignore_signals();
+	locked_memory_lift(NULL);
+	stack_limit_raise();
+	print_to(ends[0].log_fd);
+	/* In the current directory a ./linux/types.h would take precedence over all
+	 * others. Only root can write to the root directory, and libbcc needs a directory
+	 * with a path. */
+	if (chdir("/"))
+		fail(socket, "cannot enter the root directory");
+	libbcc_open(socket, &bcc);
+	for (size_t i = 1; i < count; i++) {
+		if (fork_sibling(parent)) {
+			struct message m = {.kind = MESSAGE_STARTED, .pid = getpid()};
+
+			close(socket);
+			socket = ends[i].socket;
+			print_to(ends[i].log_fd);
+			message_send(socket, &m, NULL, 0);
+			while (++i < count)
+				close(ends[i].socket);
+			break;
+		}
+		close(ends[i].socket);
+	}
+	serve(socket, &bcc);
 }

@@ -17,6 +17,7 @@ enum message_kind {
 	 * flags. */
 	MESSAGE_COMPILE,
 	/* From the child: */
+	MESSAGE_STARTED, /* `pid` is its process id */
 	/* success. Descriptors: the maps by their index in the code, then a file with the
 	 * output of code_pack(). */
 	MESSAGE_COMPILED,
@@ -25,7 +26,14 @@ enum message_kind {
 
 struct message {
 	uint32_t kind;
+	int32_t pid;
 	char text[256];
+};
+
+/* What a child has of memtrace. */
+struct compiler_end {
+	int socket; /* for messages */
+	int log_fd; /* for all its output */
 };
 
 /* Send a message with `fd_count` descriptors. Returns 0 or an errno value. */
@@ -37,9 +45,11 @@ int message_send(int socket, const struct message *message, const int fds[],
  * closed the socket. */
 int message_receive(int socket, struct message *message, int fds[], size_t *fd_count);
 
-/* Run the child of `parent`: load libbcc, wait for MESSAGE_COMPILE on the socket, and
- * answer it. The child is killed when its parent dies, and ends when the other side
- * closes the socket. All its output goes to `log_fd`. Does not return. */
-_Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd);
+/* Run the child of `parent`: load libbcc, wait for MESSAGE_COMPILE on the socket of
+ * ends[0], and answer it. For each further end, once libbcc is loaded, another child of
+ * `parent` does the same and begins with MESSAGE_STARTED. A child is killed when its
+ * parent dies, and ends when the other side closes the socket. Does not return. */
+_Noreturn void compiler_child_run(pid_t parent, const struct compiler_end ends[],
+				  size_t count);
 
 #endif

@@ -15,36 +15,58 @@
 #include "util/strbuf.h"
 #include "util/whole_io.h"
 
-struct error *compiler_process_start(struct compiler_process *ret)
+/* What the child gets. */
+static struct error *open_ends(struct compiler_process *process, struct compiler_end *end)
 {
-	_cleanup_(compiler_process_deinit) struct compiler_process p =
-		COMPILER_PROCESS_NONE;
-	_cleanup_(closep) int other = -1;
-	pid_t self = getpid();
 	int pair[2];
 
-	*ret = COMPILER_PROCESS_NONE;
-	p.log_fd = memfd_create("memtrace-log", MFD_CLOEXEC);
-	if (p.log_fd < 0)
+	process->log_fd = memfd_create("memtrace-log", MFD_CLOEXEC);
+	if (process->log_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make a memory file");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return error_errno(ERROR_IO, errno, "cannot make a socket pair");
-	p.socket = pair[0];
-	other = pair[1];
-	/* Otherwise buffered output would be printed twice. */
-	fflush(NULL);
-	p.pid = fork();
-	if (p.pid < 0) {
-		p.pid = 0;
-		return error_errno(ERROR_IO, errno, "cannot fork the compiler");
-	}
-	if (p.pid == 0) {
-		close(p.socket);
-		compiler_child_run(self, other, p.log_fd);
-	}
-	*ret = p;
-	p = COMPILER_PROCESS_NONE;
+	process->socket = pair[0];
+	*end = (struct compiler_end){pair[1], process->log_fd};
 	return NULL;
+}
+
+/* Fork the first child, which forks the others. processes[0].pid becomes its id. */
+static struct error *start(struct compiler_process processes[], size_t count)
+{
+	struct compiler_end ends[COMPILER_POOL_MAX];
+	struct error *err = NULL;
+	pid_t self = getpid();
+	size_t opened = 0;
+
+	for (; opened < count && !err; opened += !err)
+		err = open_ends(&processes[opened], &ends[opened]);
+	if (!err) {
+		/* Otherwise buffered output would be printed twice. */
+		fflush(NULL);
+		processes[0].pid = fork();
+		if (processes[0].pid < 0) {
+			processes[0].pid = 0;
+			err = error_errno(ERROR_IO, errno, "cannot fork the compiler");
+		} else if (processes[0].pid == 0) {
+			for (size_t i = 0; i < count; i++)
+				close(processes[i].socket);
+			compiler_child_run(self, ends, count);
+		}
+	}
+	while (opened > 0)
+		close(ends[--opened].socket);
+	return err;
+}
+
+struct error *compiler_process_start(struct compiler_process *ret)
+{
+	struct error *err;
+
+	*ret = COMPILER_PROCESS_NONE;
+	err = start(ret, 1);
+	if (err)
+		compiler_process_deinit(ret);
+	return err;
 }
 
 static bool append_string(struct strbuf *text, const char *string)
@@ -89,15 +111,33 @@ struct error *compiler_process_ask(const struct compiler_process *process,
 				   : NULL;
 }
 
+/* Wait until it is known which process it is. Returns false if it does not exist. */
+static bool await_pid(struct compiler_process *process)
+{
+	struct message m;
+	int fds[MESSAGE_MAX_FDS];
+	size_t count;
+
+	if (process->pid)
+		return true;
+	if (process->socket < 0 || message_receive(process->socket, &m, fds, &count))
+		return false;
+	while (count > 0)
+		close(fds[--count]);
+	if (m.kind == MESSAGE_STARTED && m.pid > 0)
+		process->pid = m.pid;
+	return process->pid;
+}
+
 void compiler_process_end(struct compiler_process *process)
 {
-	closep(&process->socket);
-	process->socket = -1;
-	if (process->pid) {
+	if (await_pid(process)) {
 		/* It has nothing left to do, and a regular exit would take a while. */
 		kill(process->pid, SIGKILL);
 		waitpid(process->pid, NULL, 0);
 	}
+	closep(&process->socket);
+	process->socket = -1;
 	process->pid = 0;
 }
 
@@ -110,22 +150,24 @@ void compiler_process_deinit(struct compiler_process *process)
 
 void compiler_pool_init(struct compiler_pool *pool, size_t count)
 {
-	pool->count = 0;
-	while (pool->count < count && pool->count < COMPILER_POOL_MAX) {
-		struct error *err = compiler_process_start(&pool->processes[pool->count]);
+	struct error *err;
 
-		if (err) {
-			error_destroy(err);
-			return;
-		}
-		pool->count++;
-	}
+	*pool = (struct compiler_pool){
+		.count = count < COMPILER_POOL_MAX ? count : COMPILER_POOL_MAX};
+	for (size_t i = 0; i < COMPILER_POOL_MAX; i++)
+		pool->processes[i] = COMPILER_PROCESS_NONE;
+	err = start(pool->processes, pool->count);
+	if (err)
+		compiler_pool_deinit(pool);
+	error_destroy(err);
 }
 
 void compiler_pool_deinit(struct compiler_pool *pool)
 {
-	while (pool->count)
-		compiler_process_deinit(&pool->processes[--pool->count]);
+	/* The first is killed before it forks the others, or has forked them. */
+	for (size_t i = 0; i < pool->count; i++)
+		compiler_process_deinit(&pool->processes[i]);
+	pool->count = 0;
 }
 
 struct error *compiler_pool_take(struct compiler_pool *pool, struct compiler_process *ret)
@@ -133,5 +175,8 @@ struct error *compiler_pool_take(struct compiler_pool *pool, struct compiler_pro
 	if (!pool || !pool->count)
 		return compiler_process_start(ret);
 	*ret = pool->processes[--pool->count];
-	return NULL;
+	if (await_pid(ret))
+		return NULL;
+	compiler_process_deinit(ret);
+	return compiler_process_start(ret);
 }

@@ -2,7 +2,7 @@
 /*
  * A process that compiles one source with libbcc. Loading libbcc with LLVM takes about
  * 0.1 s, which does not depend on what is compiled: a process that is started early does
- * it while memtrace plans the probes.
+ * it while memtrace plans the probes, and others are its copies.
  */
 #ifndef COMPILE_COMPILER_PROCESS_H
 #define COMPILE_COMPILER_PROCESS_H
@@ -15,7 +15,7 @@
 #include "util/error.h"
 
 struct compiler_process {
-	pid_t pid;  /* 0: none */
+	pid_t pid;  /* 0: none, or not known before MESSAGE_STARTED */
 	int socket; /* for struct message (compile/compiler_child.h); -1: none */
 	int log_fd; /* a memory file with all its output; -1: none */
 };
@@ -47,13 +47,14 @@ struct compiler_pool {
 	size_t count;
 };
 
-/* Start `count` processes, at most COMPILER_POOL_MAX. A process that cannot be started is
- * left out: compiler_start() then starts one itself and reports the error. */
+/* Start `count` processes, at most COMPILER_POOL_MAX. If that fails the pool is empty:
+ * compiler_start() then starts one itself and reports the error. */
 void compiler_pool_init(struct compiler_pool *pool, size_t count);
 void compiler_pool_deinit(struct compiler_pool *pool);
 
 /* Take a process out of the pool, which the caller then owns; start one if the pool is
- * empty or NULL. */
+ * empty or NULL, or if the process has failed. Waits until the process has loaded libbcc.
+ */
 struct error *compiler_pool_take(struct compiler_pool *pool, struct compiler_process *ret)
 	__attribute__((warn_unused_result));
 

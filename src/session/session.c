@@ -42,6 +42,7 @@ static void session_deinit(struct session *s)
 	children_deinit(&s->children);
 	compiler_pool_deinit(&s->compilers);
 	spawn_deinit(&s->spawn);
+	offsets_reader_deinit(&s->offsets);
 	reach_search_destroy(s->search);
 	elf_reader_destroy(s->elf_reader);
 	closep(&s->fetch_cache);
@@ -205,12 +206,13 @@ static int start_status(const struct options *options, const struct error *err)
 	}
 }
 
-/* Processes that will compile load the compiler while the probes are planned. Usually an
- * earlier run has cached the code, and no process is needed: then tracer_create() starts
- * those that are. */
+/* While the probes are planned, processes that will compile load the compiler, and a
+ * thread reads the kernel's types. Usually an earlier run has cached what both find: then
+ * tracer_create() does what is left. */
 static void start_compilers(struct session *s)
 {
 	if (s->options->dry_run || (!s->options->trace.no_cache && !cache_is_empty()))
+	offsets_reader_init(&s->offsets);
 		return;
 	compiler_pool_init(&s->compilers, tracer_compiler_count());
 }

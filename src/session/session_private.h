@@ -9,6 +9,7 @@
 #ifndef SESSION_SESSION_PRIVATE_H
 #define SESSION_SESSION_PRIVATE_H
 
+#include "bpf/offsets_reader.h"
 #include "compile/compiler_process.h"
 #include "trace/trace_mode.h"
 #include "trace/tracer.h"
@@ -50,6 +51,7 @@ struct session {
 		uint64_t queue_ns; /* cpu_queue_ns() when the waiting began */
 	} end;                     /* of --duration */
 	struct compiler_pool compilers;
+	struct offsets_reader offsets;
 	struct event_spec event;    /* with MODE_HITS, else text is NULL */
 	struct kernel_trace kernel; /* of --kernel */
 	struct spawn spawn;         /* the command; unused without one */

@@ -103,6 +103,7 @@ struct tracer_setup session_tracer_setup(struct session *s)
 		.progress_arg = &s->progress,
 		.phases = &s->phases,
 		.compilers = &s->compilers,
+		.offsets = &s->offsets,
 	};
 }
 

@@ -6,6 +6,7 @@
 #include <linux/bpf.h>
 
 #include "bpf/mapped.h"
+#include "bpf/offsets_reader.h"
 #include "trace/tracer_state.h"
 #include "util/cleanup.h"
 
@@ -303,7 +304,7 @@ struct error *tracer_look_for_event(struct tracer *t)
 	if (t->features.cookies)
 		return kernel_events_check(event);
 	/* Without the cookies of 5.15 there is no bpf_task_pt_regs() either. */
-	kernel_offsets_get(&t->cache, &offsets);
+	offsets_reader_get(t->setup.offsets, &t->cache, &offsets);
 	if (!offsets.has_stack || !offsets.pt_regs_as_embedded)
 		return error_create(
 			ERROR_UNSUPPORTED,

@@ -254,6 +254,7 @@ struct error *tracer_create(const struct tracer_setup *setup,
 	/* They live as long as tracer_create() runs. */
 	t->setup.phases = NULL;
 	t->setup.compilers = NULL;
+	t->setup.offsets = NULL;
 	*ret = take(t);
 	return NULL;
 }

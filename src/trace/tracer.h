@@ -54,6 +54,8 @@ struct tracer_setup {
 	/* Processes that are there to compile (compile/compiler_process.h);
 	 * tracer_create() uses as many as it needs; may be NULL. */
 	struct compiler_pool *compilers;
+	/* A thread that reads the kernel's offsets, for tracer_create(); may be NULL. */
+	struct offsets_reader *offsets;
 };
 
 /* How many sources tracer_create() compiles at the same time, at most, if none are

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "bpf/kernel_offsets.h"
+#include "bpf/offsets_reader.h"
 #include "trace/tracer_state.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -101,7 +101,7 @@ static void complete_run(struct tracer *t)
 		tracer_uses_may_goto(t, tracer_preferred_ops(t)) && !run->thorough;
 	run->checks = tracer_has_checks(t);
 	pid_namespace_read(&run->pid_namespace);
-	kernel_offsets_get(&t->cache, &run->offsets);
+	offsets_reader_get(t->setup.offsets, &t->cache, &run->offsets);
 }
 
 static struct error *open_headers(struct tracer *t, const struct source_run *so,

@@ -24,7 +24,7 @@ static const struct opener {
 	{"compile/headers.c", 8, "the kernel's headers and a temporary folder"},
 	{"kernel_heap/kernel_events.c", 8, "tracefs"},
 	{"bpf/kernel_identity.c", 1, "/sys/kernel/notes"},
-	{"bpf/kernel_offsets.c", 1, "its own program"},
+	{"bpf/offsets_reader.c", 1, "its own program"},
 	{"kernel_heap/kernel_points.c", 1, "tracefs"},
 	{"compile/source_sizes.c", 1, "/proc/self"},
 	{"tracees/system_wide.c", 2, "/proc, and what the user names"},
