@@ -15,20 +15,16 @@
 #include "session/service.h"
 #include "session/session.h"
 #include "util/cleanup.h"
-#include "util/escape.h"
+#include "util/say_error.h"
 #include "util/unread.h"
 
 #define EXIT_USAGE  2
 #define EXIT_UNREAD (128 + SIGPIPE)
 
-/* All errors are printed here. The message is escaped, because it contains names that the
- * target or the user chose. The detail keeps its line breaks. */
+/* All errors that end a run are printed here. The detail keeps its line breaks. */
 static void print_error(struct error *err, unsigned verbose)
 {
-	_cleanup_(freep) char *message = escape_dup(err->message);
-
-	fprintf(stderr, "memtrace: %s%s\n", message ? message : "out of memory",
-		err->detail && !verbose ? " (-v shows more)" : "");
+	say_error("", err, err->detail && !verbose ? " (-v shows more)" : "");
 	if (err->detail && verbose)
 		fprintf(stderr, "%s\n", err->detail);
 	error_destroy(err);

@@ -43,9 +43,8 @@
 struct patience {
 	uint64_t begin_ns,
 		heard_ns; /* start of the wait, and last message, CLOCK_MONOTONIC ns */
-	uint64_t
-		ours_ns; /* time that this process took to answer, which does not count */
-	uint64_t cpu_ns; /* the child's processor time at the last check, ns */
+	uint64_t ours_ns; /* time that this process took to answer, which counts apart */
+	uint64_t cpu_ns;  /* the child's processor time at the last check, ns */
 	uint64_t silent_cpu_ns; /* the child's processor time at its last message, ns */
 };
 
@@ -280,6 +279,16 @@ static bool answer_question(struct confined *c, const struct strbuf *payload,
 	return !put(c, MESSAGE_REPLY, 0, NULL, fd);
 }
 
+/* The child has a limit of memory, which what it reads may exhaust: that ends the child,
+ * not the run. */
+static struct error *ends_for_memory(struct confined *c, struct error *err)
+{
+	if (err->code != ERROR_NO_MEMORY || c->options.kind == CONFINED_WRITER)
+		return err;
+	error_destroy(err);
+	return give_up(c, "was ended: it has no memory left");
+}
+
 /* Read a message from the child. True: it is the answer, or *err is set. */
 static bool read_message(struct confined *c, struct patience *patience,
 			 struct strbuf *out, int *ret_fd, struct error **err)
@@ -291,8 +300,7 @@ static bool read_message(struct confined *c, struct patience *patience,
 	int errnum = message_get(c->socket, &limit, &head, &payload, &fd);
 
 	if (errnum == ENOMEM) {
-		error_destroy(give_up(c, "was ended: its answer is too long"));
-		*err = error_no_memory();
+		*err = give_up(c, "was ended: its answer is too long");
 		return true;
 	}
 	if (errnum == ETIMEDOUT) {
@@ -322,7 +330,7 @@ static bool read_message(struct confined *c, struct patience *patience,
 		}
 		return true;
 	case MESSAGE_REFUSED:
-		*err = error_get(&payload);
+		*err = ends_for_memory(c, error_get(&payload));
 		return true;
 	default:
 		*err = give_up(c, "was ended: it does not keep to the protocol");
@@ -341,7 +349,8 @@ static bool is_stuck(const struct confined *c, const struct patience *patience)
 		       now_ns - patience->begin_ns > c->options.answer_ns;
 	return c->options.kind != CONFINED_WRITER &&
 	       (now_ns - patience->heard_ns > SILENCE_NS ||
-		now_ns - patience->begin_ns - patience->ours_ns > ANSWER_NS);
+		now_ns - patience->begin_ns - patience->ours_ns > ANSWER_NS ||
+		patience->ours_ns > ANSWER_NS);
 }
 
 /* The child's processor time, ns; 0: unknown. */

@@ -141,7 +141,8 @@ int confined_socket(const struct confined *confined);
  *
  * Returns the service's errors, and ERROR_GONE: the child has exited, now or earlier,
  * or was a reader that was killed because it did not answer for a minute, or a client
- * that took longer than confined_options.answer_ns.
+ * that took longer than confined_options.answer_ns, or has used up its memory.
+ * ERROR_NO_MEMORY means that this process has none left, or a writer.
  */
 struct error *confined_call(struct confined *confined, uint32_t number,
 			    const struct strbuf *in, int fd, struct strbuf *out,

@@ -17,6 +17,7 @@
 #include "util/open_helper.h"
 #include "util/sanitized.h"
 #include "util/stack_limit.h"
+#include "util/whole_io.h"
 
 #define SOCKET 3
 #define RULES  4 /* Landlock ruleset; closed if not given */
@@ -57,6 +58,27 @@ static void limit(int resource, rlim_t want)
 		limits.rlim_max = want;
 	limits.rlim_cur = limits.rlim_max;
 	(void)setrlimit(resource, &limits);
+}
+
+/* What a target gives to read can take memory. If the machine has little, this process
+ * has less, and the kernel ends it before all others (proc_pid_oom_score_adj(5)): the
+ * rest of the run goes on without. */
+static void give_way(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	/* On failure the kernel chooses as it does for others. */
+	if (fd >= 0)
+		(void)whole_write(fd, "1000", 4);
+	closep(&fd);
+}
+
+static uint64_t data_bytes(void)
+{
+	uint64_t half =
+		(uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return half < DATA_BYTES ? half : DATA_BYTES;
 }
 
 /* Close all descriptors except the socket and the rules, or what a server keeps (-1:
@@ -101,6 +123,8 @@ static void settle(const struct confined_options *options, int socket, int paren
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (options->kind != CONFINED_WRITER && chdir("/"))
 		_exit(1);
+	if (options->kind != CONFINED_WRITER)
+		give_way();
 	if (options->kind == CONFINED_SERVER)
 		keep_only(socket, options->kept);
 	else
@@ -115,7 +139,7 @@ static void settle(const struct confined_options *options, int socket, int paren
 	if (options->kind == CONFINED_READER || options->kind == CONFINED_SERVER) {
 		limit(RLIMIT_FSIZE, 0);
 		if (!IS_SANITIZED)
-			limit(RLIMIT_DATA, DATA_BYTES);
+			limit(RLIMIT_DATA, data_bytes());
 	}
 }
 

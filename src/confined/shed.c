@@ -34,8 +34,8 @@
 /*
  * Capabilities for
  *
- * - BPF programs, maps and links: BPF, PERFMON; SYS_ADMIN on kernels that require it,
- *   and for listing programs by id;
+ * - BPF programs, maps and links: BPF, PERFMON; SYS_ADMIN, because not all kernels were
+ *   tried without;
  * - files, memory and mappings of the targets: SYS_PTRACE, DAC_READ_SEARCH,
  *   CHECKPOINT_RESTORE;
  * - limits of descriptors and locked memory: SYS_RESOURCE, IPC_LOCK;

@@ -10,6 +10,7 @@
 #include "confined/shed.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/say_error.h"
 
 struct error *offline_shed_for(struct error *(*shed)(void))
 {
@@ -17,8 +18,7 @@ struct error *offline_shed_for(struct error *(*shed)(void))
 
 	if (!err || err->code != ERROR_UNSUPPORTED)
 		return err;
-	fprintf(stderr, "memtrace: warning: some privileges were kept: %s\n",
-		err->message);
+	say_error("warning: some privileges were kept: ", err, "");
 	error_destroy(err);
 	return NULL;
 }

@@ -15,6 +15,7 @@
 #include "snapshot/file.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/say_error.h"
 #include "util/units.h"
 
 /* Files list at least this many single blocks, even if the report shows fewer. */
@@ -226,13 +227,6 @@ bool outputs_are_wanted(const struct outputs *outputs)
 	return false;
 }
 
-static void say(const struct error *err, const char *after)
-{
-	_cleanup_(freep) char *message = escape_dup(err->message);
-
-	fprintf(stderr, "memtrace: %s%s\n", message ? message : "out of memory", after);
-}
-
 /* Record the result of writing an output; takes ownership of `err`. Returns the first
  * error of the final report. */
 static struct error *note(struct outputs *outputs, size_t kind, struct error *err,
@@ -244,9 +238,9 @@ static struct error *note(struct outputs *outputs, size_t kind, struct error *er
 	if (is_final && !first)
 		return err;
 	if (err && is_final)
-		say(err, "");
+		say_error("", err, "");
 	else if (err && !was_failing)
-		say(err, ": tracing goes on");
+		say_error("", err, ": tracing goes on");
 	error_destroy(err);
 	return first;
 }

@@ -8,6 +8,7 @@
 
 #include "confined/confined.h"
 #include "util/cleanup.h"
+#include "util/say_error.h"
 
 #define OUTPUTS (OUTPUT_KIND_COUNT + 1)
 
@@ -248,10 +249,8 @@ struct error *writer_start(const struct options *options, struct writer **ret)
 	}
 	err = confined_start(&child, &writer->child, &why);
 	if (why)
-		fprintf(stderr,
-			"memtrace: warning: files are created in a process without a "
-			"filter: %s\n",
-			why->message);
+		say_error("warning: files are created in a process without a filter: ",
+			  why, "");
 	if (err)
 		free(writer);
 	else

@@ -91,3 +91,8 @@ bool file_user_may_read(const struct file_user *user, const struct stat *st)
 		return st->st_mode & S_IRUSR;
 	return st->st_mode & (is_in_group(user, st->st_gid) ? S_IRGRP : S_IROTH);
 }
+
+bool file_user_trusts(unsigned uid, const struct stat *st)
+{
+	return st->st_uid == uid || (st->st_uid == 0 && st->st_mode & S_IROTH);
+}

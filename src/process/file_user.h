@@ -31,4 +31,8 @@ bool file_user_read(int pid, struct file_user *ret);
  * directories that lead to it, and access control lists, are not considered. */
 bool file_user_may_read(const struct file_user *user, const struct stat *st);
 
+/* Has the user written the file, or has root for all to read? By a bind mount the user
+ * can put any file of the host at a path. */
+bool file_user_trusts(unsigned uid, const struct stat *st);
+
 #endif

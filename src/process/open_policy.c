@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdint.h>
@@ -13,13 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "process/debug_file.h"
 #include "elf/elf_tables.h"
 #include "process/file_user.h"
-#include "process/live_thread.h"
 #include "process/stand_in.h"
 #include "process/timed_read.h"
 #include "util/cleanup.h"
@@ -266,14 +263,27 @@ static int find_from(int dir, const char *path, uint64_t flags)
 					: find_file(dir, path, flags);
 }
 
+/* A link there may lead anywhere, but the kernel's file systems have no debug files. */
+static int find_debug(const char *path, uint64_t flags)
+{
+	int place = place_open(path, flags);
+
+	if (place < 0 || !file_system_is_of_kernel(place))
+		return place;
+	close(place);
+	return refuse(EACCES);
+}
+
 static int find_absolute(const struct open_policy *policy, const char *path,
 			 bool no_follow)
 {
 	uint64_t flags = no_follow ? O_NOFOLLOW : 0;
 	const char *in_proc = below(path, "/proc");
 
-	if (!strcmp(path, "/dev/null") || is_debug_path(policy, path))
+	if (!strcmp(path, "/dev/null"))
 		return place_open(path, flags);
+	if (is_debug_path(policy, path))
+		return find_debug(path, flags);
 	if (!policy->proc)
 		return refuse(EACCES);
 	if (is_perf_map(path))
@@ -325,60 +335,20 @@ static bool is_open_maps(const struct open_policy *policy, int fd)
 /* --- which files are opened -----------------------------------------------------------
  */
 
-/* Mappings of a process whose numbers in /proc/PID/maps are not stat(2)'s: so many are
- * compared through map_files. */
-#define RANGES_MAX 16
-
-/* Does this mapping's link lead to the file? */
-static bool is_range_of(const struct proc *proc, const struct proc_mapping *m,
-			const struct stat *st)
-{
-	char name[64];
-	struct stat mapped;
-
-	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, m->start, m->end);
-
-	_cleanup_(closep) int place =
-		live_thread_open(proc->pid, name, O_PATH | O_CLOEXEC);
-
-	return place >= 0 && !open_helper_stat(place, "", &mapped) &&
-	       mapped.st_ino == st->st_ino && mapped.st_dev == st->st_dev;
-}
-
-/* Does the process map the file? On some file systems only the inode numbers are the same
- * in maps and in stat(2) (process/file_names.h). */
-static bool is_mapped(const struct proc *proc, const struct stat *st)
-{
-	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
-	_cleanup_(error_destroyp) struct error *err = proc_read_maps(proc, &maps);
-	unsigned ranges = 0;
-
-	if (err)
-		return false;
-	vec_foreach (m, &maps.mappings) {
-		if (m->inode != st->st_ino)
-			continue;
-		if (m->dev_major == major(st->st_dev) &&
-		    m->dev_minor == minor(st->st_dev))
-			return true;
-		if (!proc->stand_in && ranges++ < RANGES_MAX && is_range_of(proc, m, st))
-			return true;
-	}
-	return false;
-}
-
 /* An exited process has no user any more: others' files are then those that all may
  * read. */
-static bool is_targets(const struct proc *proc, int place, const struct stat *st)
+static bool is_targets(const struct open_policy *policy, int place, const struct stat *st)
 {
+	const struct proc *proc = policy->proc;
 	struct file_user user = {.uid = UINT_MAX, .gid = UINT_MAX};
 
 	if (!proc->stand_in &&
 	    (!file_user_read(proc->pid, &user) || proc_has_exited(proc)))
 		return false;
 	if (is_open_perf_map(place))
-		return st->st_uid == 0 || st->st_uid == user.uid;
-	return file_user_may_read(&user, st) || is_mapped(proc, st);
+		return file_user_trusts(user.uid, st);
+	return file_user_may_read(&user, st) ||
+	       mapped_files_have(policy->mapped, proc, st);
 }
 
 bool open_policy_may_open(void *arg, const char *path, int place)
@@ -397,7 +367,7 @@ bool open_policy_may_open(void *arg, const char *path, int place)
 			return true;
 	}
 	return policy->proc && !open_helper_stat(place, "", &st) &&
-	       is_targets(policy->proc, place, &st);
+	       is_targets(policy, place, &st);
 }
 
 /* Remember the first file that is too large. */

@@ -10,6 +10,7 @@
 #include "serve/listener.h"
 #include "serve/server.h"
 #include "util/cleanup.h"
+#include "util/say_error.h"
 
 #define RESTARTS_MAX 16
 
@@ -42,10 +43,8 @@ static struct error *start(struct serve *serve)
 	struct error *err = confined_start(&child, &serve->child, &why);
 
 	if (!err && why)
-		fprintf(stderr,
-			"memtrace: --listen: clients are answered without a "
-			"seccomp filter: %s\n",
-			why->message);
+		say_error("--listen: clients are answered without a seccomp filter: ",
+			  why, "");
 	return err;
 }
 
@@ -112,13 +111,14 @@ static void start_again(struct serve *serve)
 		return;
 	}
 	confined_destroy(take(serve->child));
-	if (serve->restarts++ < RESTARTS_MAX)
-		err = start(serve);
-	if (serve->child)
+	err = serve->restarts++ < RESTARTS_MAX
+		      ? start(serve)
+		      : error_create(ERROR_GONE,
+				     "the process memtrace-serve ended too often");
+	if (!err)
 		return;
 	serve->child = NULL;
-	fprintf(stderr, "memtrace: --listen: the server has ended: %s\n",
-		err ? err->message : "the process memtrace-serve ended too often");
+	say_error("--listen: the server has ended: ", err, "");
 }
 
 bool serve_is_asked(struct serve *serve)

@@ -15,6 +15,7 @@
 #include "confined/shed.h"
 #include "render/table/renderers.h"
 #include "util/cleanup.h"
+#include "util/say_error.h"
 #include "util/clock.h"
 #include "util/cpu_queue.h"
 #include "util/file_limit.h"
@@ -41,8 +42,8 @@ static void session_deinit(struct session *s)
 	vec_deinit(&s->plans);
 	children_deinit(&s->children);
 	compiler_pool_deinit(&s->compilers);
-	spawn_deinit(&s->spawn);
 	offsets_reader_deinit(&s->offsets);
+	spawn_deinit(&s->spawn);
 	reach_search_destroy(s->search);
 	elf_reader_destroy(s->elf_reader);
 	closep(&s->fetch_cache);
@@ -168,9 +169,7 @@ static void open_fetch_cache(struct session *s)
 	_cleanup_(error_destroyp) struct error *err = fetch_cache_open(&s->fetch_cache);
 
 	if (err)
-		fprintf(stderr,
-			"memtrace: --debuginfod: no debug file can be fetched: %s\n",
-			err->message);
+		say_error("--debuginfod: no debug file can be fetched: ", err, "");
 }
 
 /* Drop the privileges that tracing does not need. A command has its own already. */
@@ -185,8 +184,7 @@ static struct error *shed(struct session *s)
 	if (!err || err->code != ERROR_UNSUPPORTED)
 		return err;
 	if (o->verbose)
-		fprintf(stderr, "memtrace: some privileges were kept: %s\n",
-			err->message);
+		say_error("some privileges were kept: ", err, "");
 	error_destroy(err);
 	return NULL;
 }
@@ -212,9 +210,9 @@ static int start_status(const struct options *options, const struct error *err)
 static void start_compilers(struct session *s)
 {
 	if (s->options->dry_run || (!s->options->trace.no_cache && !cache_is_empty()))
-	offsets_reader_init(&s->offsets);
 		return;
 	compiler_pool_init(&s->compilers, tracer_compiler_count());
+	offsets_reader_init(&s->offsets);
 }
 
 /* Least number of descriptors for one process, its symbols, and BPF maps and links. */

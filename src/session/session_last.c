@@ -6,6 +6,7 @@
 
 #include "util/fd_table.h"
 #include "util/open_helper.h"
+#include "util/say_error.h"
 
 static void say(const struct last_report_options *options)
 {
@@ -48,7 +49,7 @@ enum last_report_result session_last_report(void *arg,
 	err = session_report(s,
 			     options->signal == SIGHUP ? REPORT_HANGUP : REPORT_STOPPED);
 	if (err)
-		fprintf(stderr, "memtrace: %s\n", err->message);
+		say_error("", err, "");
 	(void)outputs_say_unwritten(&s->outputs, stderr);
 	open_helper_stop();
 	return err ? LAST_REPORT_FAILED : LAST_REPORT_DONE;

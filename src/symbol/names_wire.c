@@ -46,12 +46,12 @@ struct names_left_out names_get_left_out(struct wire *in)
 	return left_out;
 }
 
-/* A copy of the next text; false when out of memory. */
+/* A copy of the next text, cut to NAMES_TEXT_MAX; false when out of memory. */
 static bool get_copy(struct wire *in, char **ret)
 {
 	const char *text = wire_get_text(in);
 
-	*ret = text ? strdup(text) : NULL;
+	*ret = text ? strndup(text, NAMES_TEXT_MAX) : NULL;
 	return !text || *ret;
 }
 
@@ -76,13 +76,14 @@ struct error *names_get_frame(struct wire *in, struct symbol *ret_symbol,
 {
 	struct source_frames sources = {.function_offset = 0};
 	struct symbol symbol = {.is_plain = true};
+	uint32_t count;
 	bool is_whole = get_copy(in, &symbol.name);
 
 	is_whole = get_copy(in, &symbol.module) && is_whole;
 	symbol.offset = wire_get_u64(in);
 	sources.function_offset = wire_get_u64(in);
-	for (uint32_t left = wire_get_count(in, SOURCE_MIN_BYTES); left && is_whole;
-	     left--)
+	count = wire_get_count(in, SOURCE_MIN_BYTES);
+	for (uint32_t i = 0; i < count && i < NAMES_SOURCES_MAX && is_whole; i++)
 		is_whole = get_source(in, &sources);
 	if (is_whole && wire_is_done(in)) {
 		*ret_symbol = symbol;

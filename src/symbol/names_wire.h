@@ -31,11 +31,17 @@ struct names_left_out {
 void names_put_left_out(struct strbuf *out, const struct names_left_out *left_out);
 struct names_left_out names_get_left_out(struct wire *in);
 
+/* memtrace keeps what the other side says of an address, so one answer has its limits:
+ * bytes of each text, the rest of which is cut off; and source frames, of which an
+ * inlined call has one and no more than 64 are nested (dwarf/dwarf_inline.c). */
+#define NAMES_TEXT_MAX    65536
+#define NAMES_SOURCES_MAX 128
+
 /* One code address: its symbol and its source frames. */
 void names_put_frame(struct strbuf *out, const struct symbol *symbol,
 		     const struct source_frames *sources);
-/* The caller owns both. On failure (ERROR_MALFORMED, ERROR_NO_MEMORY) nothing is to be
- * freed. */
+/* The caller owns both. More source frames than NAMES_SOURCES_MAX are malformed. On
+ * failure (ERROR_MALFORMED, ERROR_NO_MEMORY) nothing is to be freed. */
 struct error *names_get_frame(struct wire *in, struct symbol *ret_symbol,
 			      struct source_frames *ret_sources)
 	__attribute__((warn_unused_result));

@@ -88,7 +88,7 @@ static bool is_trusted(const struct perf_map *map, int place)
 	struct stat st;
 
 	return place >= 0 && !open_helper_stat(place, "", &st) &&
-	       (st.st_uid == 0 || st.st_uid == map->uid);
+	       file_user_trusts(map->uid, &st);
 }
 
 /* The file, open for reading; -1: missing, or not to be trusted. */

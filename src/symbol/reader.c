@@ -41,6 +41,7 @@ struct remote {
 	uint32_t handle;
 	unsigned child; /* the child that gave the handle (keeper_child()); 0: not open */
 	uint64_t used;  /* reader->requests at its last request */
+	struct mapped_files mapped;
 	bool is_given_up; /* a child ended during a request for it, or it cannot be opened
 			   */
 	bool has_said_ignored, has_said_mappings, has_said_too_large;
@@ -198,6 +199,7 @@ static struct error *ask(struct remote *remote, enum names_request request,
 
 	remote->used = ++reader->requests;
 	reader->policy.proc = remote->proc;
+	reader->policy.mapped = &remote->mapped;
 	err = keeper_call(reader->keeper, request, in, fd, out);
 	reader->policy.proc = NULL;
 	say_too_large(remote);
@@ -430,6 +432,7 @@ static void remote_destroy(struct symbolizer *base)
 
 	close_remote(remote);
 	source_frames_deinit(&remote->sources);
+	mapped_files_deinit(&remote->mapped);
 	free(remote);
 }
 
@@ -456,6 +459,7 @@ struct error *reader_symbolizer_create(struct reader *reader, const struct proc 
 	if (reader->open.len < reader->open_max && keeper_child(reader->keeper))
 		err = open_remote(remote);
 	if (err && err->code != ERROR_GONE) {
+		mapped_files_deinit(&remote->mapped);
 		free(remote);
 		return err;
 	}

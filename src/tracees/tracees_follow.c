@@ -9,6 +9,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
+#include "util/file_limit.h"
 
 /* Interval of tracees_look() while an exec or the exit of a main thread is pending, ms.
  * The first EARLY_LOOKS looks come every LOOK_OFTEN_MS, later ones every LOOK_MS. */
@@ -136,6 +137,24 @@ static bool has_new_slot(const struct tracees *ts, const struct tracee *t)
 	       tracer_slot_since_ns(ts->tracer, t->slot) >= t->executed_ns;
 }
 
+/* Such as a program for 32 bits. */
+static void say_untraceable(struct tracees *ts, const struct tracee *t,
+			    const struct error *err)
+{
+	_cleanup_(freep) char *why = NULL;
+
+	if (err->code == ERROR_NO_MEMORY || err->code == ERROR_GONE ||
+	    err->code == ERROR_NOT_FOUND || file_limit_is_reached(err) ||
+	    proc_has_exited(t->proc))
+		return;
+	why = escape_dup(err->message);
+	tracees_note(
+		ts, t,
+		"executed another program (exec) that memtrace cannot trace, and counts "
+		"as exited: %s",
+		why ? why : "out of memory");
+}
+
 /*
  * The process runs another program: the old heap is gone with its address space. Files
  * that the new program maps too have their probes from its first instruction on.
@@ -154,7 +173,9 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	old->is_traced = false;
 	err = tracee_create(old->pid, ts->elf_reader, &t);
 	if (err) {
-		/* It has exited meanwhile; its data can still be reported. */
+		/* It has exited meanwhile, or cannot be traced any more. Its data can
+		 * still be reported. */
+		say_untraceable(ts, old, err);
 		err = tracees_pass_over(ts, err);
 		return err ? err : follow_exit(ts, at);
 	}

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Processes that return probes could kill. */
-#include <stdio.h>
-
 #include "tracees/tracees_private.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/say_error.h"
 
 struct error *tracees_name_unsafe(struct error *err, const struct tracee *t)
 {
@@ -17,7 +16,7 @@ struct error *tracees_name_unsafe(struct error *err, const struct tracee *t)
 void tracees_say_left_out(struct error *err)
 {
 	if (err)
-		fprintf(stderr, "memtrace: %s\n", err->message);
+		say_error("", err, "");
 	error_destroy(err);
 }
 

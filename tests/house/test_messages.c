@@ -31,10 +31,7 @@
 
 /* Functions that make a message of a format. */
 static const char *const makers[] = {
-	"error_create",
-	"error_errno",
-	"error_prefix",
-	"tracees_note",
+	"error_create", "error_errno", "error_prefix", "say_error", "tracees_note",
 };
 
 /* Lines below a text. */
@@ -165,6 +162,23 @@ static bool makes_message(const char *name, size_t len)
 	return false;
 }
 
+/* Messages contain names that the target chose: util/say_error.h escapes them. */
+static void check_escaped(const char *source, const char *path)
+{
+	const char *at = source;
+
+	while ((at = strstr(at, "fprintf(stderr"))) {
+		const char *end = strstr(at, ");");
+		const char *raw = strstr(at, "->message");
+
+		REQUIRE(end);
+		if (raw && raw < end)
+			CHECK_FAIL("%s prints a message that is not escaped: %.*s", path,
+				   (int)(end - at), at);
+		at = end;
+	}
+}
+
 static void list_file(char *source, struct strbuf *text)
 {
 	blank_comments(source);
@@ -214,6 +228,8 @@ static void list_all(struct strbuf *text)
 		_cleanup_(freep) char *source = read_text(entry->fts_path);
 
 		list_file(source, &messages);
+		if (!strstr(entry->fts_path, "/manual/"))
+			check_escaped(source, entry->fts_path);
 		if (messages.len)
 			strbuf_appendf(text, "%s\n%s", entry->fts_path + strlen(root) + 1,
 				       strbuf_text(&messages));

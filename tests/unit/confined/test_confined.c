@@ -30,6 +30,7 @@ enum request {
 	STAT_FILE,   /* a path; answers the file's size */
 	READ_LINK,
 	FAIL,
+	NO_MEMORY,
 	WAITING,
 	LOOPING,
 	WORKING,  /* uses 1 s of processor time */
@@ -294,6 +295,8 @@ static struct error *answer(void *state, struct confined_request *request)
 		return read_link(path, request->out);
 	case FAIL:
 		return error_errno(ERROR_NOT_FOUND, ENOENT, "as asked");
+	case NO_MEMORY:
+		return error_no_memory();
 	case WAITING: /* hangs like a request to a file system that does not answer */
 		for (;;)
 			sleep(60);
@@ -487,6 +490,20 @@ static void check_status(struct confined *confined)
 	check_line(pid, "Seccomp:", "2");
 }
 
+/* If memory is short, the kernel ends the child before others. */
+static void check_gives_way(int pid)
+{
+	char path[64];
+	int score = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", pid);
+	file = fopen(path, "re");
+	REQUIRE(file && fscanf(file, "%d", &score) == 1);
+	fclose(file);
+	CHECK_INT(score, 1000);
+}
+
 static int count_descriptors(int pid)
 {
 	char path[64];
@@ -506,6 +523,7 @@ static void reader_may_not(void)
 	struct confined *confined = start(CONFINED_READER);
 
 	check_status(confined);
+	check_gives_way(confined_pid(confined));
 	for (uint32_t i = 0; i < ATTEMPTS; i++) {
 		_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
 		struct wire wire;
@@ -735,6 +753,7 @@ static void ends_are_told(void)
 {
 	check_gone(LEAVE, "test-confined ended with status 7");
 	check_gone(CRASH, "test-confined was ended by signal 4");
+	check_gone(NO_MEMORY, "test-confined was ended: it has no memory left");
 	check_gone(DRIPPING, "test-confined was ended: it did not finish a message");
 	check_gone(FLOODING, "test-confined was ended: it did not take a reply");
 	stop_before(CONFINED_LATE_NS);

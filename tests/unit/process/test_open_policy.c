@@ -23,7 +23,8 @@
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 
-static struct open_policy policy;
+static struct mapped_files mapped_files;
+static struct open_policy policy = {.mapped = &mapped_files};
 static int pid;
 
 static bool finds(const char *path)
@@ -91,6 +92,26 @@ static void gives_debug_files_and_null_to_nobody(void)
 	policy = kept;
 	unlink(file);
 	unlink(beside);
+	rmdir(dir);
+}
+
+/* The owner of a debug directory may put links there. */
+static void follows_no_link_to_the_kernel(void)
+{
+	char dir[] = "/tmp/memtrace-policy-XXXXXX", to_memory[64], to_file[64];
+	const char *const dirs[] = {dir, NULL};
+	const struct open_policy kept = policy;
+
+	REQUIRE(mkdtemp(dir));
+	snprintf(to_memory, sizeof(to_memory), "%s/memory", dir);
+	snprintf(to_file, sizeof(to_file), "%s/file", dir);
+	REQUIRE(!symlink("/proc/1/mem", to_memory) && !symlink("/etc/passwd", to_file));
+	policy.debug_dirs = dirs;
+	CHECK(!finds(to_memory));
+	CHECK(finds(to_file));
+	policy = kept;
+	unlink(to_memory);
+	unlink(to_file);
 	rmdir(dir);
 }
 
@@ -226,6 +247,7 @@ static void opens_what_the_target_may_read(void)
 	snprintf(debug, sizeof(debug), "%s/", dir);
 	close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	close(open(mapped, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	mapped_files_deinit(&mapped_files);
 	child = child_fork(become_user, mapped);
 	pid = child.pid;
 	REQUIRE(!proc_open(pid, &proc));
@@ -257,10 +279,38 @@ static void opens_what_the_target_may_read(void)
 	policy = kept;
 	pid = kept_pid;
 	child_end(&child);
+	mapped_files_deinit(&mapped_files);
 	snprintf(mapped, sizeof(mapped), "%s/mapped", dir);
 	unlink(file);
 	unlink(mapped);
 	rmdir(dir);
+}
+
+/* A name like a perf map's, for a file that only root may read, as by a bind mount. */
+static void opens_no_perf_map_that_its_user_may_not_read(void)
+{
+	const struct open_policy kept = policy;
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	_cleanup_(closep) int fd = -1;
+	struct child child;
+	char path[64];
+
+	if (geteuid())
+		return;
+	child = child_fork(become_user, "/dev/zero");
+	REQUIRE(!proc_open(child.pid, &proc));
+	policy.proc = proc;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child.pid);
+	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0640);
+	REQUIRE(fd >= 0);
+	CHECK(!open_policy_may_open(&policy, NULL, fd));
+	REQUIRE(!fchmod(fd, 0644));
+	CHECK(open_policy_may_open(&policy, NULL, fd));
+	REQUIRE(!fchmod(fd, 0600) && !fchown(fd, TARGET, TARGET));
+	CHECK(open_policy_may_open(&policy, NULL, fd));
+	policy = kept;
+	child_end(&child);
+	unlink(path);
 }
 
 /* The perf map must belong to root or to the target's user. */
@@ -414,6 +464,7 @@ int main(void)
 	RUN(gives_what_names_are_read_from);
 	RUN(gives_them_by_threads);
 	RUN(gives_debug_files_and_null_to_nobody);
+	RUN(follows_no_link_to_the_kernel);
 	RUN(keeps_other_processes);
 	RUN(follows_no_link_there);
 	RUN(keeps_them_from_directories);
@@ -421,8 +472,10 @@ int main(void)
 	RUN(keeps_perf_maps_from_paths);
 	RUN(opens_what_the_target_may_read);
 	RUN(opens_perf_maps_of_the_target);
+	RUN(opens_no_perf_map_that_its_user_may_not_read);
 	RUN(gives_what_stands_for_one_that_is_gone);
 	RUN(keeps_what_has_exited);
 	child_end(&child);
+	mapped_files_deinit(&mapped_files);
 	return check_done();
 }
