@@ -22,6 +22,7 @@ int main(void)
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -1069,9 +1070,11 @@ static void print_none(const struct library *library)
 			       library->functions[i].why[0]);
 }
 
-/* Calls of each function, and of functions that programs rarely call. */
+/* Calls of each function, and of functions that programs rarely call: as many of the
+ * libraries of this machine, fewer of other releases' without "scripts/test --long". */
 #define ROUNDS        120
 #define ROUNDS_RARE   30
+#define ROUNDS_OTHER  40
 
 /* Is it a function of the C library or a C++ operator? */
 static bool is_common(const struct function *f)
@@ -1087,6 +1090,8 @@ static void judge_library(struct library *library)
 	const char *why = start(&t);
 	double cpu_s = check_cpu_s();
 	uint64_t heap;
+	unsigned rounds =
+		library->folder && !getenv("MEMTRACE_TEST_LONG") ? ROUNDS_OTHER : ROUNDS;
 
 	if (why) {
 		/* The library may need libraries of another release. */
@@ -1097,7 +1102,7 @@ static void judge_library(struct library *library)
 	choose_plain(&t);
 	heap = find_symbol(library, "mi_heap_get_default");
 	t.heap = heap ? call(&t, heap, 0, 0, 0, 0) : 0;
-	for (unsigned round = 0; round < ROUNDS; round++)
+	for (unsigned round = 0; round < rounds; round++)
 		for (size_t i = 0; i < library->count; i++)
 			if (!is_left_out(&t, &library->functions[i]) &&
 			    (round < ROUNDS_RARE || is_common(&library->functions[i])))
