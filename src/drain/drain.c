@@ -72,6 +72,7 @@ static void start_over(struct drain *d)
 {
 	d->snap->blocks[d->maps->class].len = 0;
 	d->keys.len = 0;
+	d->has_moving = false;
 	hashmap_deinit(&d->others);
 }
 
@@ -157,12 +158,15 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	struct error *err = NULL;
 
 	*settled = kept && drain_kept_begin(kept, &d);
-	if (!*settled) {
+	if (*settled) {
+		err = drain_read_moving(&d);
+	} else {
 		err = read_all(&d, settled);
 		if (kept)
 			drain_kept_end(kept, &d, !err && *settled);
 	}
 
+	snap->has_moving |= d.has_moving;
 	/* Read the stacks last: then they include each stack that a block names. */
 	resolver->catch_up(resolver->arg);
 	uint64_t used = __atomic_load_n(&control->stacks_used, __ATOMIC_SEQ_CST);

@@ -81,6 +81,7 @@ bool drain_hold(struct drain *d, uint64_t key, const struct abi_block *block)
 	if (!drain_add(d, key, block))
 		return false;
 	d->keys.data[drain_find(d, key)] = key | DRAIN_HELD;
+	d->has_moving = true;
 	return true;
 }
 

@@ -25,6 +25,7 @@ struct drain {
 	bool fence_failed; /* the wait that the last reading began; journal not open yet
 			    */
 	bool is_half_made; /* a slot was read while its block was changing */
+	bool has_moving;   /* a realloc() holds a block, or did when the reading began */
 	uint64_t late_changes;    /* control->late_changes when the journal was opened */
 	uint64_t applied, wanted; /* entries, if the journal is a ring */
 	/* Blocks outside of the buckets' runs: key to index in snap->blocks. */
@@ -61,7 +62,7 @@ void drain_replace(struct drain *d, size_t index, uint64_t key,
  * Returns false without memory. */
 bool drain_add(struct drain *d, uint64_t key, const struct abi_block *block);
 
-/* As drain_add(), for a block that a realloc holds. */
+/* As drain_add(), for a block that a realloc holds. Sets d->has_moving. */
 bool drain_hold(struct drain *d, uint64_t key, const struct abi_block *block);
 
 /* Remove a block that is not held; one that is held. Its place stays until all blocks are
@@ -118,5 +119,8 @@ bool drain_journal_is_good(struct drain *d);
  * journal has overflowed or an entry was not written completely. */
 struct error *drain_journal_close(struct drain *d, bool *settled)
 	__attribute__((warn_unused_result));
+
+/* Set d->has_moving by the pending calls alone: the blocks are known already. */
+struct error *drain_read_moving(struct drain *d) __attribute__((warn_unused_result));
 
 #endif

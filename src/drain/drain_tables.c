@@ -108,6 +108,7 @@ static bool add_spilled(uint64_t key, const void *value, void *arg)
 static bool add_pending_old(struct drain *d, const struct abi_pending *p)
 {
 	d->is_half_made |= !!(p->flags & ABI_PENDING_CHANGES);
+	d->has_moving |= !!(p->flags & ABI_PENDING_HAS_OLD);
 	return !(p->flags & ABI_PENDING_HAS_OLD) ||
 	       drain_find(d, p->address) != DRAIN_NOWHERE ||
 	       drain_hold(d, p->address, &p->old);
@@ -152,6 +153,37 @@ static struct error *read_spills(struct drain *d)
 	if (!err && d->maps->pending_spill >= 0)
 		err = drain_walk_hash(d->maps->pending_spill, sizeof(struct abi_pending),
 				      add_spilled_pending, d);
+	return err;
+}
+
+static bool note_moving(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_pending *slots = elements;
+	struct drain *d = arg;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++)
+		d->has_moving |= *(const volatile uint64_t *)&slots[i].owner &&
+				 slots[i].flags & ABI_PENDING_HAS_OLD;
+	return true;
+}
+
+static bool note_spilled(uint64_t tid, const void *value, void *arg)
+{
+	(void)tid;
+	return note_moving(value, 0, 1, arg);
+}
+
+struct error *drain_read_moving(struct drain *d)
+{
+	struct error *err = NULL;
+
+	if (d->maps->pending >= 0)
+		err = mapped_walk(d->maps->pending, ABI_PENDING_SLOTS,
+				  sizeof(struct abi_pending), note_moving, d);
+	if (!err && d->maps->pending_spill >= 0)
+		err = drain_walk_hash(d->maps->pending_spill, sizeof(struct abi_pending),
+				      note_spilled, d);
 	return err;
 }
 

@@ -177,8 +177,9 @@ static struct error *gather(struct reach_search *search, const struct snapshot *
 			    uint32_t process, const struct candidates *only,
 			    struct gathered *ret)
 {
+	/* What a realloc() has moved already is in memory that would count as free. */
 	bool is_whole = snap->processes.data[process].pid == search->strict_pid &&
-			has_all_blocks(snap);
+			has_all_blocks(snap) && !(only && snap->has_moving);
 	size_t most = snap->blocks[BLOCK_HEAP].len;
 	uint32_t count = 0;
 	struct error *err;

@@ -19,6 +19,7 @@
 #include "util/cleanup.h"
 
 #define SEARCHES 100
+#define MOVES    10 /* searches while an array moves */
 
 /* The sum of `key` over the rows of a site: a site may be called from several places.
  * -1: it has no row. */
@@ -203,6 +204,69 @@ static void free_memory_of_a_command_holds_nothing(void)
 	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 8);
 	CHECK_INT(live_int(report, "heap.search.held_blocks"), 10);
 	json_decref(report);
+	live_destroy(memtrace);
+}
+
+/* The report in line `number` of a file that memtrace appends to. */
+static json_t *await_line(const char *path, int number)
+{
+	for (int i = 0; i < 6000; i++) {
+		_cleanup_(fclosep) FILE *file = fopen(path, "re");
+		json_t *report = NULL;
+
+		for (int at = 0; file && at <= number; at++) {
+			json_decref(report);
+			report = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
+		}
+		if (report)
+			return report;
+		live_sleep(0.01);
+	}
+	return NULL;
+}
+
+/* What an array holds that realloc() moves during the stop is not lost, although its new
+ * place is in memory that counts as free. */
+static void moving_arrays_hold_their_blocks(void)
+{
+	_cleanup_(freep) char *path = live_path("moving.json");
+	const char *const argv[] = {memtrace_path,
+				    "--unreachable",
+				    "--unreachable-strict",
+				    "--format",
+				    "json",
+				    "--top",
+				    "0",
+				    "--older",
+				    "0",
+				    "-i",
+				    "3600",
+				    "-o",
+				    path,
+				    "--",
+				    MOVER_BINARY,
+				    "hold",
+				    NULL};
+	struct live_process *memtrace = live_start(argv);
+	_cleanup_(freep) char *ready = live_read_line(memtrace, 60);
+
+	REQUIRE(ready);
+	oracle_do(memtrace, "go");
+	for (int k = 0; k < MOVES; k++) {
+		json_t *report;
+
+		live_signal(memtrace, SIGUSR1);
+		report = await_line(path, k);
+		REQUIRE(report);
+		CHECK_INT(live_int(report, "heap.search.searches"), k + 1);
+		CHECK_INT(live_int(report, "heap.search.unsearched"), 0);
+		CHECK_INT(live_int(report, "heap.search.threads"), 1);
+		CHECK_INT(live_int(report, "heap.search.lost_blocks"), 1);
+		CHECK_INT(live_int(report, "heap.search.held_blocks"), 0);
+		CHECK_INT(found(report, "site_held", "lost_blocks"), 0);
+		CHECK_INT(found(report, "site_steady", "lost_blocks"), 1);
+		json_decref(report);
+	}
 	live_destroy(memtrace);
 }
 
@@ -509,6 +573,7 @@ int main(void)
 	live_require_root();
 	RUN(each_place_gives_its_verdict);
 	RUN(free_memory_of_a_command_holds_nothing);
+	RUN(moving_arrays_hold_their_blocks);
 	RUN(there_is_nothing_to_verify);
 	RUN(low_tags_are_an_option);
 	RUN(requests_in_flight_are_said);

@@ -6,13 +6,18 @@
  *             free half of them
  *    grow     after a line: resize one block for ever, to 100 and 100000 bytes in turn
  *    move     like grow, but larger, and each growth moves the block
+ *    hold     after a line: lose a block, and move an array with the only pointers
+ *             to 100 others for ever
  *    maps     at each line one step: first make mappings, which mremap keeps or copies,
  *             and fail to unmap some; then unmap all of them
  *    rbp      at a line: allocate 10 blocks from a caller whose rbp is 0
  */
+#include <malloc.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "simple.h"
@@ -31,6 +36,7 @@ static void fail(const char *why)
 
 void *site_steady(size_t size);
 void *site_move(void *block, size_t size);
+void *site_held(size_t size);
 void *site_map(size_t size);
 void *site_map_shared(size_t size);
 void *site_keep_old(void *old, size_t size);
@@ -99,6 +105,45 @@ static void move(void)
 		syscall(SYS_munmap, end, PAGE);
 		if ((uintptr_t)block == before)
 			fail("the block did not move\n");
+	}
+}
+
+__attribute__((noinline)) void *site_held(size_t size)
+{
+	void *block = malloc(size);
+
+	KEEP(block);
+	return block;
+}
+
+static void hold(void)
+{
+	/* It reads no input, whose end would end it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		fail("no signal at the end of the parent\n");
+
+	/* free() overwrites what it gets, and all is in the heap of brk(2). */
+	mallopt(M_PERTURB, 0x55);
+	mallopt(M_MMAP_THRESHOLD, 1 << 25);
+	mallopt(M_TRIM_THRESHOLD, 1 << 28);
+
+	void **array = site_move(NULL, 1000000);
+	void *lost = site_steady(64);
+
+	for (int i = 0; i < 100; i++)
+		array[i] = site_held(64);
+	lost = NULL;
+	KEEP(lost);
+	say("{\"done\":\"work\"}\n");
+	for (;;) {
+		void *wall;
+
+		array = site_move(array, 600000);
+		/* As large as what realloc() has cut off: it takes that place. */
+		wall = malloc(399992);
+		KEEP(wall);
+		array = site_move(array, 1000000);
+		free(wall);
 	}
 }
 
@@ -190,6 +235,8 @@ int main(int argc, char *argv[])
 		return serve(grow);
 	if (!strcmp(mode, "move"))
 		return serve(move);
+	if (!strcmp(mode, "hold"))
+		return serve(hold);
 	if (!strcmp(mode, "maps"))
 		return serve(maps);
 	if (!strcmp(mode, "rbp"))

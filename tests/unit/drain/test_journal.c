@@ -174,6 +174,7 @@ static void an_address_that_a_realloc_gave_up(void)
 	write_entry(take_entry(&b), 0x1000);
 	write_replacing(take_entry(&b), 0x2000, 0x1000);
 	CHECK_INT(end_reading(&b, &settled), 0x3000);
+	CHECK(b.drain.has_moving);
 
 	begin_reading(&b);
 	write_held(take_entry(&b), 0x1000);

@@ -16,17 +16,20 @@
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
 
-#define BUCKETS     256
-#define LIVE_BYTES  (BUCKETS * sizeof(struct abi_live_bucket))
-#define COUNT_BYTES sizeof(struct abi_counters)
+#define BUCKETS       256
+#define LIVE_BYTES    (BUCKETS * sizeof(struct abi_live_bucket))
+#define COUNT_BYTES   sizeof(struct abi_counters)
+#define PENDING_BYTES (ABI_PENDING_SLOTS * sizeof(struct abi_pending))
 
 struct bench {
 	struct source_sizes sizes;
 	struct drain_maps maps;
 	struct abi_live_bucket *live;  /* mapped */
 	struct abi_counters *counters; /* mapped */
+	struct abi_pending *pending;   /* mapped */
 	struct abi_control control;
 	uint32_t process[2];
+	bool has_moving; /* the last snapshot */
 	struct drain_kept kept;
 };
 
@@ -66,7 +69,8 @@ static void bench_init(struct bench *b, struct fence *fence)
 					      sizeof(struct abi_block), 8),
 			 .journal = create_array(sizeof(struct abi_journal),
 						 2 * ABI_JOURNAL_ENTRIES),
-			 .pending = -1,
+			 .pending = create_array(sizeof(struct abi_pending),
+						 ABI_PENDING_SLOTS),
 			 .pending_spill = -1,
 			 .stacks = create_array(sizeof(struct abi_stack_head), 1),
 			 .stack_pcs = create_array(ABI_PCS_BLOCK_BYTES(1), 1),
@@ -76,16 +80,19 @@ static void bench_init(struct bench *b, struct fence *fence)
 	fence_open(fence);
 	b->live = mapped_open(b->maps.live, LIVE_BYTES);
 	b->counters = mapped_open(b->maps.counters, COUNT_BYTES);
-	REQUIRE(b->live && b->counters);
+	b->pending = mapped_open(b->maps.pending, PENDING_BYTES);
+	REQUIRE(b->live && b->counters && b->pending);
 }
 
 static void bench_deinit(struct bench *b)
 {
 	const int fds[] = {b->maps.counters, b->maps.live,   b->maps.live_spill,
-			   b->maps.journal,  b->maps.stacks, b->maps.stack_pcs};
+			   b->maps.journal,  b->maps.stacks, b->maps.stack_pcs,
+			   b->maps.pending};
 
 	mapped_close(b->live, LIVE_BYTES);
 	mapped_close(b->counters, COUNT_BYTES);
+	mapped_close(b->pending, PENDING_BYTES);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		close(fds[i]);
 	fence_close(b->maps.fence);
@@ -138,6 +145,7 @@ static size_t read_blocks(struct bench *b)
 			      &b->kept, snap, &settled));
 	CHECK(settled);
 	count = snap->blocks[BLOCK_HEAP].len;
+	b->has_moving = snap->has_moving;
 	snapshot_destroy(snap);
 	return count;
 }
@@ -197,10 +205,39 @@ static void of_other_processes(void)
 	bench_deinit(&b);
 }
 
+/* A realloc() begins without counting. Its block stays in the snapshot. */
+static void a_block_that_moves(void)
+{
+	struct bench b;
+	struct fence fence;
+
+	bench_init(&b, &fence);
+	store(&b, 0, 0x1000);
+	count_one(&b, ABI_ALLOCATIONS);
+	for (int i = 0; i < 4; i++) {
+		CHECK_INT(read_blocks(&b), 1);
+		CHECK(!b.has_moving);
+	}
+	b.pending[7].owner = 1;
+	b.pending[7].address = 0x1000;
+	b.pending[7].flags = ABI_PENDING_HAS_OLD;
+	CHECK_INT(read_blocks(&b), 1);
+	CHECK(b.has_moving);
+	/* Read anew. */
+	count_one(&b, ABI_ALLOCATIONS);
+	CHECK_INT(read_blocks(&b), 1);
+	CHECK(b.has_moving);
+	b.pending[7].owner = 0;
+	CHECK_INT(read_blocks(&b), 1);
+	CHECK(!b.has_moving);
+	bench_deinit(&b);
+}
+
 int main(void)
 {
 	RUN(reads_only_after_events);
 	RUN(counted_before_it_was_stored);
 	RUN(of_other_processes);
+	RUN(a_block_that_moves);
 	return check_done();
 }
