@@ -121,12 +121,21 @@ struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
 	struct error *err;
 
 	target->stopped_ns = clock_now_ns();
+	target->let_go_ns = 0;
 	err = reach_threads_stop(target->pid, deadline_ns, &target->threads);
 	if (!err && image_of(live.tid) != target->image) {
 		reach_threads_release(&target->threads);
 		err = gone(target->pid);
 	}
 	return err;
+}
+
+void reach_scan_let_go(struct reach_target *target)
+{
+	if (!target->threads.list.len || target->let_go_ns)
+		return;
+	reach_threads_continue(&target->threads);
+	target->let_go_ns = clock_now_ns();
 }
 
 void reach_scan_release(struct reach_target *target)
@@ -171,6 +180,15 @@ static struct error *look(struct part *part, struct reach_target *target,
 	return check(part, target->pid);
 }
 
+/* The process went on before it could be verified. */
+static void be_late(struct reach_target *target, struct reach_effort *ret)
+{
+	ret->threads = (uint32_t)target->threads.list.len;
+	ret->pause_ns = ret->took_ns = target->let_go_ns - target->stopped_ns;
+	ret->is_late = true;
+	reach_scan_release(target);
+}
+
 struct error *reach_scan_verify(struct reach_target *target,
 				const struct reach_words *words,
 				struct reach_table *table, uint64_t deadline_ns,
@@ -178,8 +196,13 @@ struct error *reach_scan_verify(struct reach_target *target,
 {
 	_cleanup_(part_deinit) struct part part = {.memory.pagemap = -1};
 	struct reach_groups groups = {0};
-	struct error *err = part_init(&part, target->pid, words, table, deadline_ns);
+	struct error *err;
 
+	if (target->let_go_ns) {
+		be_late(target, ret);
+		return NULL;
+	}
+	err = part_init(&part, target->pid, words, table, deadline_ns);
 	ret->threads = (uint32_t)target->threads.list.len;
 	for (uint32_t i = 0; !err && table->is_whole && i < table->count; i++)
 		part.marks.level[i] = table->level[i];

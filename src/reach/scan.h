@@ -47,9 +47,12 @@ struct reach_target {
 	void (*progress)(void *arg, uint64_t read_bytes);
 	/* Called after the process continues; may be NULL. */
 	void (*released)(void *arg);
-	void *arg;                    /* of both */
-	uint64_t image;               /* of reach_image(), at the first look */
-	uint64_t stopped_ns;          /* CLOCK_MONOTONIC */
+	void *arg;           /* of both */
+	uint64_t image;      /* of reach_image(), at the first look */
+	uint64_t stopped_ns; /* CLOCK_MONOTONIC */
+	/* When it went on without being verified, because there was no time left; 0: it
+	 * did not. volatile: a signal handler sets it (reach_scan_let_go()). */
+	volatile uint64_t let_go_ns;
 	struct reach_threads threads; /* none: it is not stopped */
 };
 
@@ -75,6 +78,10 @@ struct error *reach_scan_verify(struct reach_target *target,
 				struct reach_table *table, uint64_t deadline_ns,
 				struct reach_effort *ret)
 	__attribute__((warn_unused_result));
+
+/* Let the process go on, if it is stopped: a verification would be too late. May be
+ * called by a signal handler, and before reach_scan_verify() or reach_scan_release(). */
+void reach_scan_let_go(struct reach_target *target);
 
 /* Let the process go on, if it is stopped. */
 void reach_scan_release(struct reach_target *target);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reach/scan_service.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,8 +17,8 @@
 
 /* Reading memory of a target can block without end: its pages may come from a file system
  * that does not answer, or from userfaultfd(2). Only a fatal signal ends such a read. So
- * SIGALRM kills this process this long after the deadline of a stop, and the kernel lets
- * the stopped threads go on. */
+ * during a request SIGALRM kills this process this long after the deadline of a stop, and
+ * the kernel lets the stopped threads go on. */
 #define LATE_NS UINT64_C(1000000000)
 
 /* While no process is stopped, SIGALRM kills this one after so long without progress. */
@@ -30,6 +31,7 @@ struct scan_service {
 	struct reach_words words;
 	VEC(struct reach_target) targets;
 	struct confined_server *server; /* during a request */
+	uint64_t deadline_ns;           /* of the stops */
 	uint64_t said_ns;
 	int pid; /* that is searched */
 	bool is_searching;
@@ -72,18 +74,60 @@ struct reach_effort scan_effort_get(struct wire *in)
 	return effort;
 }
 
-/* Let this process be killed LATE_NS after `deadline_ns`. 0: never. */
-static void end_at(uint64_t deadline_ns)
+/* SIGALRM comes at `at_ns`. 0: never. */
+static void set_alarm(uint64_t at_ns)
 {
-	uint64_t at_ns = saturate_add(deadline_ns, LATE_NS), now_ns = clock_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	uint64_t in_us = at_ns > now_ns ? (at_ns - now_ns) / 1000 + 1 : 1;
 	const struct itimerval timer = {
 		.it_value = {.tv_sec = (time_t)(in_us / 1000000),
 			     .tv_usec = (suseconds_t)(in_us % 1000000)}};
 	const struct itimerval none = {.it_value = {.tv_sec = 0}};
 
+	setitimer(ITIMER_REAL, at_ns ? &timer : &none, NULL);
+}
+
+/* Let this process be killed LATE_NS after `deadline_ns`. 0: never. */
+static void end_at(uint64_t deadline_ns)
+{
 	signal(SIGALRM, SIG_DFL);
-	setitimer(ITIMER_REAL, deadline_ns ? &timer : &none, NULL);
+	set_alarm(deadline_ns ? saturate_add(deadline_ns, LATE_NS) : 0);
+}
+
+/* Is a process stopped? */
+static bool has_stopped(const struct scan_service *service)
+{
+	vec_foreach (target, &service->targets)
+		if (target->threads.list.len && !target->let_go_ns)
+			return true;
+	return false;
+}
+
+/* The service of this process while it awaits a request and processes are stopped. The
+ * handler of a signal gets no argument. */
+static struct scan_service *waiting;
+
+static void let_go(int signal)
+{
+	int before = errno;
+
+	(void)signal;
+	vec_foreach (target, &waiting->targets)
+		reach_scan_let_go(target);
+	errno = before;
+}
+
+/* Between requests: whoever asked for the stop may take too long to ask for the
+ * verification. Then the processes go on at the deadline. */
+static void wait_for_request(struct scan_service *service)
+{
+	const struct sigaction action = {.sa_handler = let_go, .sa_flags = SA_RESTART};
+
+	if (!has_stopped(service))
+		return;
+	waiting = service;
+	sigaction(SIGALRM, &action, NULL);
+	set_alarm(service->deadline_ns);
 }
 
 /* When nothing is stopped, nothing is urgent. */
@@ -91,9 +135,8 @@ static void settle(void *arg)
 {
 	struct scan_service *service = arg;
 
-	vec_foreach (target, &service->targets)
-		if (target->threads.list.len)
-			return;
+	if (has_stopped(service))
+		return;
 	end_at(service->is_searching ? clock_now_ns() + STALL_NS : 0);
 }
 
@@ -166,6 +209,8 @@ static struct error *search(struct scan_service *service, struct reach_target *t
 	table = scan_table_at(map, count);
 	table.is_whole = is_whole;
 	service->is_searching = true;
+	if (has_stopped(service))
+		end_at(deadline_ns);
 	settle(service);
 	if (request->number == SCAN_FIRST)
 		err = reach_scan_first(target, &service->words, &table, deadline_ns,
@@ -180,13 +225,25 @@ static struct error *search(struct scan_service *service, struct reach_target *t
 	return err;
 }
 
+static struct error *stop(struct scan_service *service, struct reach_target *target,
+			  uint64_t deadline_ns)
+{
+	struct error *err;
+
+	service->deadline_ns = deadline_ns;
+	end_at(deadline_ns);
+	err = reach_scan_stop(target, deadline_ns);
+	settle(service);
+	return err;
+}
+
 static struct error *answer(void *state, struct confined_request *request)
 {
 	struct scan_service *service = state;
 	struct reach_target *target;
 	struct error *err;
-	uint64_t deadline_ns;
 
+	signal(SIGALRM, SIG_IGN);
 	service->server = request->server;
 	if (request->number == SCAN_RELEASE) {
 		release_all(service);
@@ -197,12 +254,11 @@ static struct error *answer(void *state, struct confined_request *request)
 	target = find_target(service, service->pid);
 	if (!target)
 		return error_no_memory();
-	if (request->number != SCAN_STOP)
-		return search(service, target, request);
-	deadline_ns = wire_get_u64(&request->in);
-	end_at(deadline_ns);
-	err = reach_scan_stop(target, deadline_ns);
-	settle(service);
+	if (request->number == SCAN_STOP)
+		err = stop(service, target, wire_get_u64(&request->in));
+	else
+		err = search(service, target, request);
+	wait_for_request(service);
 	return err;
 }
 

@@ -290,10 +290,15 @@ struct error *reach_threads_stop(int pid, uint64_t deadline_ns, struct reach_thr
 	return err;
 }
 
-void reach_threads_release(struct reach_threads *threads)
+void reach_threads_continue(const struct reach_threads *threads)
 {
 	vec_foreach (t, &threads->list)
 		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal);
+}
+
+void reach_threads_release(struct reach_threads *threads)
+{
+	reach_threads_continue(threads);
 	vec_deinit(&threads->list);
 }
 

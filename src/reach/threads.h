@@ -38,10 +38,13 @@ struct error *reach_threads_stop(int pid, uint64_t deadline_ns, struct reach_thr
 /* The error that says that `pid` may not be traced, and what is needed for it. */
 struct error *reach_threads_refused(int pid) __attribute__((warn_unused_result));
 
+/* Let them go on, and keep the list. May be called by a signal handler. */
+void reach_threads_continue(const struct reach_threads *threads);
+
 /*
- * Let them go on. A thread that was asked to stop and has not done so yet stops later,
- * when it leaves the kernel. For that case reach_threads_release_late() must have been
- * called before; or the calling process ends.
+ * Let them go on, if they do not yet. A thread that was asked to stop and has not done so
+ * yet stops later, when it leaves the kernel. For that case reach_threads_release_late()
+ * must have been called before; or the calling process ends.
  */
 void reach_threads_release(struct reach_threads *threads);
 

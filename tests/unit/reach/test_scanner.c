@@ -185,26 +185,30 @@ static void a_killed_scanner_lets_go(void)
 	child_end(&child);
 }
 
-/* Wait until the scanner has ended. */
-static void await_end(struct reach_scanner *scanner)
-{
-	pid_t pid = reach_scanner_pid(scanner);
-
-	for (int i = 0; i < 1000 && state_of(pid) != 'Z'; i++)
-		usleep(10000);
-	CHECK_INT(state_of(pid), 'Z');
-}
-
-/* Whoever asked for the stop may not get to the verification. */
+/* Whoever asked for the stop may get to the verification too late, or never. */
 static void a_stop_ends_without_a_verification(void)
 {
 	struct child child;
 	struct reach_scanner *scanner = look(&child);
+	struct reach_effort effort = {0};
+	uint64_t begun_ns = clock_now_ns();
 
-	REQUIRE(!reach_scanner_stop(scanner, child.pid,
-				    clock_now_ns() + UINT64_C(100000000)));
+	REQUIRE(!reach_scanner_stop(scanner, child.pid, begun_ns + UINT64_C(100000000)));
 	CHECK_INT(state_of(child.pid), 't');
-	await_end(scanner);
+	child_await_sleep(child.pid);
+	CHECK(clock_now_ns() - begun_ns > UINT64_C(90000000));
+	usleep(1500000);
+	REQUIRE(!reach_scanner_verify(scanner, child.pid, &blocks,
+				      begun_ns + UINT64_C(100000000), &effort));
+	CHECK(effort.is_late);
+	CHECK_INT(effort.threads, 1);
+	CHECK(effort.pause_ns > UINT64_C(90000000) &&
+	      effort.pause_ns < UINT64_C(1500000000));
+	/* The next search is on time. */
+	REQUIRE(!reach_scanner_first(scanner, child.pid, &blocks, later(), &effort));
+	REQUIRE(!reach_scanner_stop(scanner, child.pid, later()));
+	REQUIRE(!reach_scanner_verify(scanner, child.pid, &blocks, later(), &effort));
+	CHECK(!effort.is_late);
 	child_await_sleep(child.pid);
 	reach_scanner_destroy(scanner);
 	child_end(&child);
