@@ -15,6 +15,7 @@
 #include "session/service.h"
 #include "session/session.h"
 #include "util/cleanup.h"
+#include "util/heap.h"
 #include "util/say_error.h"
 #include "util/unread.h"
 
@@ -67,6 +68,7 @@ static bool is_of_reader(const struct error *err)
 int cli_run(int argc, char *argv[])
 {
 	open_standard_descriptors();
+	heap_keep_some();
 
 	struct options options;
 	struct error *err = options_parse(argc, argv, &options);
