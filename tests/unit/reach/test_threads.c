@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -373,6 +374,58 @@ static void requests_go_on(void)
 	}
 }
 
+#define NOBODY 65534
+
+/* Is a process without privileges told that it may not stop `pid`? */
+static bool is_refused_to_nobody(pid_t pid)
+{
+	int status;
+	pid_t other = fork();
+
+	REQUIRE(other >= 0);
+	if (!other) {
+		struct reach_threads threads;
+		struct error *err = NULL;
+
+		if (!setgid(NOBODY) && !setuid(NOBODY))
+			err = reach_threads_stop(pid, in_ms(20000), &threads);
+		_exit(!err || err->code != ERROR_PERMISSION ||
+		      !strstr(err->message, "does not let memtrace stop process"));
+	}
+	REQUIRE(waitpid(other, &status, 0) == other);
+	return status == 0;
+}
+
+static void enter_namespace(void *unused)
+{
+	(void)unused;
+	REQUIRE(!unshare(CLONE_NEWUSER));
+}
+
+/* The kernel refuses ptrace(2): nothing is stopped. */
+static void a_process_of_somebody_else(void)
+{
+	void (*const bodies[])(void *) = {NULL, enter_namespace};
+
+	if (geteuid()) {
+		printf("not root: not tried\n");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
+		struct child child = child_fork(bodies[i], NULL);
+		struct reach_threads threads;
+
+		child_await_sleep(child.pid);
+		CHECK(is_refused_to_nobody(child.pid));
+		CHECK_INT(state_of(child.pid, child.pid), 'S');
+		/* Root may. */
+		REQUIRE(!reach_threads_stop(child.pid, in_ms(20000), &threads));
+		CHECK_INT(threads.list.len, 1);
+		reach_threads_release(&threads);
+		child_end(&child);
+	}
+}
+
 int main(void)
 {
 	const char *wanted = getenv("MEMTRACE_TEST_THREADS");
@@ -383,5 +436,6 @@ int main(void)
 	RUN(values_of_signals_that_wait);
 	RUN(the_value_of_a_signal_that_arrives);
 	RUN(requests_go_on);
+	RUN(a_process_of_somebody_else);
 	return check_done();
 }
