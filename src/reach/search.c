@@ -9,6 +9,7 @@
 #include "reach/verdicts.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/saturate.h"
 
 /* Longest search for candidates of one process. */
 #define LOOK_NS UINT64_C(240000000000)
@@ -37,6 +38,7 @@ struct reach_search {
 	VEC(struct reach_block) found;
 	struct snapshot_search sums; /* of the search under way, then of the last one */
 	uint64_t begun_ns, stopped_ns;
+	struct reach_pause pause;
 	int strict_pid; /* reach_search_be_strict(); 0: none */
 };
 
@@ -275,6 +277,7 @@ struct error *reach_search_look(struct reach_search *search, const struct snapsh
 	drop_candidates(search);
 	search->judged.len = search->found.len = 0;
 	search->begun_ns = clock_now_ns();
+	search->pause = (struct reach_pause){0};
 	search->sums = (struct snapshot_search){.count = before};
 	for (uint32_t i = 0; !err && i < snap->processes.len; i++) {
 		if (snap->processes.data[i].exited)
@@ -296,6 +299,8 @@ void reach_search_stop(struct reach_search *search)
 		process->is_stopped = !err;
 		error_destroy(leave_out(search, err));
 	}
+	search->pause.stopping_ns =
+		search->processes.len ? clock_now_ns() - search->stopped_ns : 0;
 }
 
 /* What the scanner found of the block `i` of its table. */
@@ -360,8 +365,11 @@ static struct error *verify(struct reach_search *search, const struct snapshot *
 struct error *reach_search_verify(struct reach_search *search,
 				  const struct snapshot *snap)
 {
+	uint64_t until_ns = search->stopped_ns + search->pause.stopping_ns;
 	struct error *err = NULL;
 
+	if (search->processes.len)
+		search->pause.table_ns = clock_now_ns() - until_ns;
 	vec_foreach (candidates, &search->processes)
 		for (uint32_t i = 0; !err && i < snap->processes.len; i++)
 			if (candidates->is_stopped && !snap->processes.data[i].exited &&
@@ -369,6 +377,10 @@ struct error *reach_search_verify(struct reach_search *search,
 				err = verify(search, snap, i, candidates);
 				candidates->is_stopped = false;
 			}
+	until_ns += search->pause.table_ns;
+	if (search->sums.pause_ns)
+		search->pause.search_ns = saturate_subtract(
+			search->stopped_ns + search->sums.pause_ns, until_ns);
 	reach_search_give_up(search);
 	search->sums.count++;
 	search->sums.time_ns = clock_now_ns();
@@ -380,6 +392,11 @@ void reach_search_give_up(struct reach_search *search)
 {
 	reach_scanner_release(search->scanner);
 	drop_candidates(search);
+}
+
+struct reach_pause reach_search_pause(const struct reach_search *search)
+{
+	return search->pause;
 }
 
 /* Replace verdicts by what the last search found. False: memory is out. */

@@ -62,4 +62,14 @@ void reach_search_give_up(struct reach_search *search);
 struct error *reach_search_tell(struct reach_search *search, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
+/* Of the last search: the times of its parts during which processes were stopped, ns. */
+struct reach_pause {
+	uint64_t stopping_ns;
+	uint64_t table_ns; /* until reach_search_verify() was called: for the snapshot */
+	uint64_t search_ns;
+};
+
+/* All 0: nothing was stopped. */
+struct reach_pause reach_search_pause(const struct reach_search *search);
+
 #endif

@@ -153,6 +153,8 @@ void session_say_slow_start(uint64_t begun_ns);
 void session_say_late_end(const struct session *s);
 /* How many stacks were walked, and how. */
 void session_say_walks(const struct session *s);
+/* The parts of the last stop of --unreachable, if there was one. */
+void session_say_pause(const struct session *s);
 /* Functions whose result sites turned out to be wrong. */
 void session_say_verdicts(struct session *s);
 /* A file system does not answer. */

@@ -242,6 +242,8 @@ struct error *session_report(struct session *s, enum report_cause cause)
 		reading_say_lost(&s->tracees.reading);
 	if (s->options->verbose && is_final)
 		session_say_walks(s);
+	if (s->options->verbose && is_search_due(s, cause))
+		session_say_pause(s);
 	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
 		reading_say_missing(s->tracees.list.data[i]->user);
 	if (!s->options->quiet)

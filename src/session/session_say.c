@@ -247,6 +247,18 @@ void session_say_walks(const struct session *s)
 			walks, rules, table_bytes >> 10);
 }
 
+void session_say_pause(const struct session *s)
+{
+	struct reach_pause pause = reach_search_pause(s->search);
+
+	if (pause.stopping_ns)
+		fprintf(stderr,
+			"memtrace: stopping processes took %.1f ms, reading the table of "
+			"live blocks %.1f ms, and searching memory %.1f ms\n",
+			(double)pause.stopping_ns / 1e6, (double)pause.table_ns / 1e6,
+			(double)pause.search_ns / 1e6);
+}
+
 void session_say_verdicts(struct session *s)
 {
 	struct check_verdict verdict;

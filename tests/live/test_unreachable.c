@@ -142,9 +142,10 @@ static struct live_process *start(const char *options, struct live_process **tar
 
 static void each_place_gives_its_verdict(void)
 {
-	struct live_process *target, *memtrace = start("--unreachable", &target);
+	struct live_process *target, *memtrace = start("--unreachable -v", &target);
 	json_t *report = memtrace_report(memtrace);
 
+	CHECK_CONTAINS(live_stderr(memtrace), "reading the table of live blocks");
 	for (size_t i = 0; i < HOLDER_SITES; i++)
 		check_site(report, &holder_sites[i]);
 	CHECK_INT(live_int(report, "heap.search.searches"), 1);

@@ -55,6 +55,7 @@ static uint64_t search(bool is_strict, bool is_moving)
 	_cleanup_(snapshot_destroyp) struct snapshot *before = snapshot_of(child.pid);
 	_cleanup_(snapshot_destroyp) struct snapshot *stopped = snapshot_of(child.pid);
 	struct reach_search *search;
+	struct reach_pause pause;
 	uint64_t lost;
 
 	child_await_sleep(child.pid);
@@ -67,6 +68,12 @@ static uint64_t search(bool is_strict, bool is_moving)
 	REQUIRE(!reach_search_verify(search, stopped));
 	REQUIRE(!reach_search_tell(search, stopped));
 	CHECK_INT(stopped->search.unsearched, 0);
+	/* Nothing is stopped if there are no candidates. */
+	pause = reach_search_pause(search);
+	CHECK_INT(pause.stopping_ns > 0, is_strict);
+	CHECK_INT(pause.search_ns > 0, is_strict);
+	CHECK(pause.stopping_ns + pause.table_ns + pause.search_ns <=
+	      stopped->search.took_ns);
 	lost = stopped->search.total.lost.count;
 	reach_search_destroy(search);
 	child_end(&child);
