@@ -33,7 +33,7 @@ struct error *reach_memory_open(int pid, struct reach_memory *ret)
 {
 	struct live_thread live = live_thread_begin(pid);
 
-	*ret = (struct reach_memory){.tid = live.tid, .pagemap = pages_open(live.tid)};
+	*ret = (struct reach_memory){.live = live, .pagemap = pages_open(live.tid)};
 	if (ret->pagemap < 0)
 		return error_errno(errno == ENOENT || errno == ESRCH ? ERROR_GONE
 								     : ERROR_PERMISSION,
@@ -73,20 +73,35 @@ static void note_errno(struct reach_memory *m)
 	m->is_gone |= errno == ESRCH || errno == EPERM;
 }
 
+/* process_vm_readv(2) into the buffer, by another thread if the one that was used has
+ * exited. Returns 0 if nothing could be read. */
+static size_t read_into(struct reach_memory *m, size_t size, const struct iovec from[],
+			size_t count)
+{
+	const struct iovec to = {m->buffer, size};
+	int before;
+	ssize_t got;
+
+	do {
+		got = process_vm_readv(m->live.tid, &to, 1, from, count, 0);
+		before = errno;
+	} while (got < 0 && before == ESRCH && live_thread_retry(&m->live));
+	errno = before;
+	if (got < 0) {
+		note_errno(m);
+		return 0;
+	}
+	m->read_bytes += (uint64_t)got;
+	return (size_t)got;
+}
+
 /* Copy up to `size` bytes into the buffer. Returns how many could be read before the
  * first unreadable page. */
 static size_t copy(struct reach_memory *m, uint64_t address, size_t size)
 {
-	const struct iovec to = {m->buffer, size};
 	const struct iovec from = {(void *)(uintptr_t)address, size};
-	ssize_t got = process_vm_readv(m->tid, &to, 1, &from, 1, 0);
 
-	if (got < 0)
-		note_errno(m);
-	if (got <= 0)
-		return 0;
-	m->read_bytes += (uint64_t)got;
-	return (size_t)got;
+	return read_into(m, size, &from, 1);
 }
 
 /* How pieces of memory are scanned. */
@@ -213,17 +228,10 @@ struct batch {
 static size_t scan_batch(struct reach_memory *m, struct reach_marks *marks,
 			 const struct batch *batch, size_t first)
 {
-	const struct iovec to = {m->buffer, PIECE_BYTES};
-	ssize_t got = process_vm_readv(m->tid, &to, 1, batch->from + first,
-				       batch->count - first, 0);
+	size_t got = read_into(m, PIECE_BYTES, batch->from + first, batch->count - first);
 	size_t at = 0, i = first;
 
-	if (got < 0) {
-		note_errno(m);
-		got = 0;
-	}
-	m->read_bytes += (uint64_t)got;
-	for (; i < batch->count && at + batch->from[i].iov_len <= (size_t)got; i++) {
+	for (; i < batch->count && at + batch->from[i].iov_len <= got; i++) {
 		size_t size = batch->from[i].iov_len;
 		uint32_t block = batch->block[i];
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "process/live_thread.h"
 #include "process/proc.h"
 #include "reach/marks.h"
 #include "util/error.h"
@@ -35,8 +36,8 @@ struct reach_regions {
 };
 
 struct reach_memory {
-	int tid;     /* a thread of the process that has memory (live_thread.h) */
-	int pagemap; /* pages_open() */
+	struct live_thread live; /* through it the memory is read */
+	int pagemap;             /* pages_open() */
 	char *buffer;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC: give up then; 0: never */
 	bool is_late;         /* it was given up: the marks are not complete */

@@ -17,13 +17,20 @@
 
 /* A number that changes with an exec: a checksum (FNV-1a) of the auxiliary vector, which
  * has addresses that the kernel chooses anew. 0: the process has exited. */
-static uint64_t image_of(int tid)
+static uint64_t image_of(int pid)
 {
+	struct live_thread live = live_thread_begin(pid);
 	_cleanup_(freep) char *bytes = NULL;
 	uint64_t sum = UINT64_C(0xcbf29ce484222325);
 	size_t size;
 
-	if (procfs_read(tid, "auxv", AUXV_BYTES, &bytes, &size) || !size)
+	do {
+		freep(&bytes);
+		bytes = NULL;
+		if (procfs_read(live.tid, "auxv", AUXV_BYTES, &bytes, &size))
+			size = 0;
+	} while (!size && live_thread_retry(&live));
+	if (!size)
 		return 0;
 	for (size_t i = 0; i < size; i++)
 		sum = (sum ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
@@ -45,6 +52,24 @@ struct part {
 	struct reach_marks marks;
 };
 
+/* Read the mappings, through another thread if the one that was used has exited: it has
+ * none then. */
+static struct error *read_ranges(struct part *part)
+{
+	struct error *err;
+	bool again;
+
+	do {
+		proc_maps_deinit(&part->maps);
+		err = proc_read_ranges(part->memory.live.tid, &part->maps);
+		again = (err || !part->maps.mappings.len) &&
+			live_thread_retry(&part->memory.live);
+		if (again)
+			error_destroy(err);
+	} while (again);
+	return err;
+}
+
 static void part_deinit(struct part *part)
 {
 	reach_memory_close(&part->memory);
@@ -62,9 +87,10 @@ static struct error *part_init(struct part *part, int pid,
 
 	part->memory.deadline_ns = deadline_ns;
 	if (!err)
-		err = proc_read_ranges(part->memory.tid, &part->maps);
+		err = read_ranges(part);
 	if (!err)
-		err = reach_regions_init(&part->maps, part->memory.tid, &part->regions);
+		err = reach_regions_init(&part->maps, part->memory.live.tid,
+					 &part->regions);
 	if (!err)
 		err = reach_blocks_init(table->start, table->end, table->count,
 					&part->blocks);
@@ -103,7 +129,7 @@ struct error *reach_scan_first(struct reach_target *target,
 					 &part.regions);
 	if (err)
 		return err;
-	target->image = image_of(part.memory.tid);
+	target->image = image_of(target->pid);
 	part.memory.progress = target->progress;
 	part.memory.progress_arg = target->arg;
 	reach_memory_sweep(&part.memory, &part.regions, &part.marks);
@@ -117,13 +143,12 @@ struct error *reach_scan_first(struct reach_target *target,
 
 struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
 {
-	struct live_thread live = live_thread_begin(target->pid);
 	struct error *err;
 
 	target->stopped_ns = clock_now_ns();
 	target->let_go_ns = 0;
 	err = reach_threads_stop(target->pid, deadline_ns, &target->threads);
-	if (!err && image_of(live.tid) != target->image) {
+	if (!err && image_of(target->pid) != target->image) {
 		reach_threads_release(&target->threads);
 		err = gone(target->pid);
 	}

@@ -762,6 +762,73 @@ static void stopped_processes_stay_stopped(void)
 	child_end(&child);
 }
 
+#define RELAY_BYTES ((size_t)256 << 20)
+#define RELAY_US    20000
+
+static void *pass_on(void *unused)
+{
+	pthread_t next;
+
+	usleep(RELAY_US);
+	REQUIRE(!pthread_create(&next, NULL, pass_on, NULL));
+	pthread_detach(next);
+	return unused;
+}
+
+/* A process whose main thread has exited, and whose only thread is soon another one. */
+static pid_t fork_relay(void)
+{
+	pthread_t first;
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	REQUIRE(!pipe(ready));
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		char *large = mmap(NULL, RELAY_BYTES, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		REQUIRE(large != MAP_FAILED);
+		memset(large, 1, RELAY_BYTES);
+		REQUIRE(!pthread_create(&first, NULL, pass_on, NULL));
+		REQUIRE(write(ready[1], "", 1) == 1);
+		pthread_exit(NULL);
+	}
+	close(ready[1]);
+	REQUIRE(read(ready[0], &byte, 1) == 1);
+	close(ready[0]);
+	usleep(RELAY_US / 4);
+	return pid;
+}
+
+/* The process is read on when the thread exits through which it is read. */
+static void threads_that_exit(void)
+{
+	const struct reach_words words = {.unaligned = false};
+	struct reach_effort effort = {0};
+	struct reach_table table;
+	struct reach_target target;
+	struct error *err;
+
+	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(arena != MAP_FAILED);
+	target = (struct reach_target){.pid = fork_relay()};
+	fill(&table);
+	err = reach_scan_first(&target, &words, &table,
+			       clock_now_ns() + UINT64_C(60000000000), &effort);
+	if (err)
+		fprintf(stderr, "%s\n", err->message);
+	CHECK(!err);
+	error_destroy(err);
+	CHECK(effort.read_bytes >= RELAY_BYTES);
+	kill(target.pid, SIGKILL);
+	waitpid(target.pid, NULL, 0);
+	munmap(arena, ARENA_BYTES);
+}
+
 int main(void)
 {
 	RUN(pointers_in_data_and_blocks);
@@ -780,5 +847,6 @@ int main(void)
 	RUN(free_memory_is_searched_unless_all_blocks_are_known);
 	RUN(nothing_stays_stopped);
 	RUN(stopped_processes_stay_stopped);
+	RUN(threads_that_exit);
 	return check_done();
 }
