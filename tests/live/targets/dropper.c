@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library to preload that leaks: a thread takes blocks and drops the pointers to
- * them. */
-#include <pthread.h>
+/*
+ * A library to preload that leaks: of the calls of malloc() of a program each thousandth
+ * allocates two blocks, and drops the pointer to the first one. The leak has the call
+ * paths of the program.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define SITE __attribute__((noinline, used))
+#define SITE  __attribute__((noinline, used))
+#define EVERY 1000u
+
+typedef void *malloc_fn(size_t size);
+
+/* The one of the program, or of its C library. */
+static malloc_fn *next_malloc;
 
 /* Leaves no copy of the pointer in a register, or on the part of the stack that is in
  * use. */
-void drop_pointer(void);
-SITE void drop_pointer(void)
+void drop_pointer(size_t size);
+SITE void drop_pointer(size_t size)
 {
-	volatile char *block = malloc(777);
+	volatile char *block = next_malloc(size);
 
-	if (block)
+	if (block && size)
 		*block = 1;
 }
 
+/* Overwrites what drop_pointer() has left below the stack pointer. */
 static SITE void wash(void)
 {
 	volatile unsigned long used[512];
@@ -26,21 +36,25 @@ static SITE void wash(void)
 	memset((void *)used, 0, sizeof(used));
 }
 
-static void *leak(void *unused)
+static void find_next(void)
 {
-	(void)unused;
-	for (;;) {
-		drop_pointer();
-		wash();
-		usleep(2000);
-	}
-	return NULL;
+	void *symbol = dlsym(RTLD_NEXT, "malloc");
+
+	if (!symbol)
+		abort();
+	/* ISO C has no conversion of an object pointer to one of a function. */
+	memcpy(&next_malloc, &symbol, sizeof(symbol));
 }
 
-static __attribute__((constructor)) void start(void)
+__attribute__((visibility("default"))) void *malloc(size_t size)
 {
-	pthread_t thread;
+	static unsigned calls;
 
-	if (pthread_create(&thread, NULL, leak, NULL))
-		abort();
+	if (!next_malloc)
+		find_next();
+	if (__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) % EVERY == 0) {
+		drop_pointer(size);
+		wash();
+	}
+	return next_malloc(size);
 }
