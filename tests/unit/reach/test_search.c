@@ -45,20 +45,33 @@ static struct snapshot *snapshot_of(int pid)
 	return snap;
 }
 
+/* Start a process. Its blocks are at addresses that no earlier search has left anywhere
+ * in this process. */
+static struct child start(void)
+{
+	struct child child;
+
+	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(arena != MAP_FAILED);
+	child = child_fork(arrange, NULL);
+	child_await_sleep(child.pid);
+	return child;
+}
+
 /* The number of blocks that are lost. `is_moving`: a realloc() was under way at the
  * stop. */
 static uint64_t search(bool is_strict, bool is_moving)
 {
 	const struct reach_search_options options = {.max_pause_ns =
 							     UINT64_C(20000000000)};
-	struct child child = child_fork(arrange, NULL);
+	struct child child = start();
 	_cleanup_(snapshot_destroyp) struct snapshot *before = snapshot_of(child.pid);
 	_cleanup_(snapshot_destroyp) struct snapshot *stopped = snapshot_of(child.pid);
 	struct reach_search *search;
 	struct reach_pause pause;
 	uint64_t lost;
 
-	child_await_sleep(child.pid);
 	REQUIRE(!reach_search_create(&options, &search));
 	if (is_strict)
 		reach_search_be_strict(search, child.pid);
@@ -96,9 +109,6 @@ int main(void)
 {
 	if (geteuid())
 		check_skip("only root can stop any process");
-	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	REQUIRE(arena != MAP_FAILED);
 	RUN(free_memory_holds_nothing_if_it_is_known);
 	RUN(a_block_that_moves_holds_others);
 	return check_done();
