@@ -85,7 +85,7 @@ static struct error *entry_resolve(struct frame_cache *cache, struct entry *entr
 	source_frames_deinit(&entry->frame.sources);
 	entry->symbol = symbol;
 	entry->frame.sources = sources;
-	entry->generation = cache->generation;
+	entry->generation = cache->generation - symbol.is_put_off;
 	entry->frame.symbol = symbol.name;
 	entry->frame.module = symbol.module;
 	entry->frame.offset = symbol.name || symbol.module ? symbol.offset + back : 0;

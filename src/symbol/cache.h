@@ -37,7 +37,8 @@ void frame_cache_keep_mangled(struct frame_cache *cache);
 /*
  * The frame whose return address is `address`. Borrowed: the pointer is valid as long
  * as the cache. Its strings are valid until the next frame_cache_get() of the same
- * address after a frame_cache_mappings_changed(). Fails only when out of memory.
+ * address after a frame_cache_mappings_changed(). If the symbolizer has put the name off,
+ * it is asked again each time. Fails only when out of memory.
  */
 struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,
 			      const struct frame **ret)

@@ -10,6 +10,7 @@
 #include "symbol/names_wire.h"
 #include "process/open_policy.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/escape.h"
 #include "util/vec.h"
 
@@ -30,7 +31,10 @@ struct reader {
 	VEC(struct remote *) open; /* may refer to a child that has ended */
 	size_t open_max;
 	uint64_t requests; /* count, over all processes */
-	bool has_said_closed;
+	bool has_said_closed, has_said_put_off;
+	uint64_t report_ns; /* limit for the lookups of a report */
+	uint64_t spent_ns;  /* of it, in this report */
+	uint64_t fetch_ns;  /* time for fetching files during a request */
 };
 
 /* The parent's view of one process. */
@@ -54,8 +58,16 @@ static int fetch(void *arg, struct wire *question)
 {
 	struct reader *reader = arg;
 	const char *id = wire_get_text(question);
+	int fd = -1;
 
-	return id && reader->fetcher ? fetcher_fetch(reader->fetcher, id) : -1;
+	if (id && reader->fetcher) {
+		uint64_t begin_ns = clock_now_ns();
+
+		fd = fetcher_fetch(reader->fetcher, id);
+		/* Servers have a limit of their own. */
+		reader->fetch_ns += clock_now_ns() - begin_ns;
+	}
+	return fd;
 }
 
 static struct error *start(struct reader *reader, const struct reader_options *options)
@@ -108,6 +120,7 @@ struct error *reader_create(const struct reader_options *options, struct reader 
 	if (!reader)
 		return error_no_memory();
 	reader->open_max = options->open_max ? options->open_max : OPEN_MAX;
+	reader->report_ns = options->report_ns ? options->report_ns : READER_REPORT_NS;
 	reader->policy.debug_dirs = options->names.debug_dirs;
 	reader->service = names_service_create(&options->names);
 	if (!reader->service)
@@ -140,6 +153,7 @@ void reader_destroy(struct reader *reader)
 
 void reader_begin_report(struct reader *reader)
 {
+	reader->spent_ns = 0;
 	if (reader->fetcher)
 		fetcher_begin_report(reader->fetcher);
 }
@@ -195,13 +209,16 @@ static struct error *ask(struct remote *remote, enum names_request request,
 			 const struct strbuf *in, int fd, struct strbuf *out)
 {
 	struct reader *reader = remote->reader;
+	uint64_t begin_ns = clock_now_ns();
 	struct error *err;
 
+	reader->fetch_ns = 0;
 	remote->used = ++reader->requests;
 	reader->policy.proc = remote->proc;
 	reader->policy.mapped = &remote->mapped;
 	err = keeper_call(reader->keeper, request, in, fd, out);
 	reader->policy.proc = NULL;
+	reader->spent_ns += clock_now_ns() - begin_ns - reader->fetch_ns;
 	say_too_large(remote);
 	if (err && err->code == ERROR_GONE && !keeper_pid(reader->keeper))
 		give_up(remote, err->message);
@@ -350,6 +367,20 @@ static bool is_ready(struct remote *remote)
 	return child && !remote->is_given_up;
 }
 
+/* Have the lookups of this report taken their time? */
+static bool is_put_off(struct reader *reader)
+{
+	if (reader->spent_ns < reader->report_ns)
+		return false;
+	if (!reader->has_said_put_off)
+		keeper_warn(reader->keeper,
+			    "looking up names has taken as long as one report may take "
+			    "(2 min): frames without a name get theirs in later "
+			    "reports");
+	reader->has_said_put_off = true;
+	return true;
+}
+
 static struct error *remote_resolve(struct symbolizer *base, uint64_t address,
 				    struct symbol *ret)
 {
@@ -361,7 +392,8 @@ static struct error *remote_resolve(struct symbolizer *base, uint64_t address,
 	*ret = (struct symbol){0};
 	source_frames_deinit(&remote->sources);
 	remote->sources = (struct source_frames){.function_offset = 0};
-	if (!is_ready(remote))
+	ret->is_put_off = is_put_off(remote->reader);
+	if (ret->is_put_off || !is_ready(remote))
 		return NULL;
 	wire_put_u32(&in, remote->handle);
 	wire_put_u64(&in, address);

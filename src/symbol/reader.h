@@ -4,6 +4,9 @@
  * ELF, DWARF and mangled names may be made by the target. If the child ends, another
  * one is started, a few times. The process whose request ended the child gets no more
  * new names; all others are unaffected.
+ *
+ * The lookups of one report have a limit of time (READER_REPORT_NS). What is not known by
+ * then is put off (struct symbol), and looked up in the next reports.
  */
 #ifndef SYMBOL_READER_H
 #define SYMBOL_READER_H
@@ -15,12 +18,16 @@
 #include "process/proc.h"
 #include "util/error.h"
 
+/* 2 min, the time for the fetching of debug files not included. */
+#define READER_REPORT_NS (UINT64_C(120) * 1000000000)
+
 struct reader;
 
 struct reader_options {
 	struct names_options names;
-	size_t open_max; /* processes open at a time; 0: 256 */
-	int fetch_cache; /* with names.debuginfod: fetcher_options.cache */
+	size_t open_max;    /* processes open at a time; 0: 256 */
+	uint64_t report_ns; /* for the lookups of a report; 0: READER_REPORT_NS */
+	int fetch_cache;    /* with names.debuginfod: fetcher_options.cache */
 	/* Called with the current phase while the child is busy, or NULL. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
@@ -38,7 +45,7 @@ struct error *reader_create(const struct reader_options *options, struct reader 
 /* End the child. Destroy all symbolizers first. NULL is fine. */
 void reader_destroy(struct reader *reader);
 
-/* A report begins (fetcher_begin_report()). */
+/* A report begins, with the whole time for it (also fetcher_begin_report()). */
 void reader_begin_report(struct reader *reader);
 
 /* fetcher_lost(); 0 without names.debuginfod. */

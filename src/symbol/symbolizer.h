@@ -24,6 +24,8 @@ struct symbol {
 			    module's start in its file's address space */
 	bool is_plain;   /* names, also of source frames, are already demangled if they
 			    are to be demangled */
+	bool is_put_off; /* not looked up, because the report has taken long enough: ask
+			    again in the next one */
 };
 
 struct frame;

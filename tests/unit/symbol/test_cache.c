@@ -86,11 +86,11 @@ static void looks_up_the_call(void)
 }
 
 /* A symbolizer that answers "name <asked>". It can be made to report changed mappings, or
- * to fail. */
+ * to fail or to put names off. */
 struct counting {
 	struct symbolizer base;
 	unsigned asked;
-	bool changes, fails;
+	bool changes, fails, puts_off;
 };
 
 static struct error *counting_resolve(struct symbolizer *self, uint64_t address,
@@ -103,6 +103,9 @@ static struct error *counting_resolve(struct symbolizer *self, uint64_t address,
 	*ret = (struct symbol){0};
 	if (counting->fails)
 		return error_no_memory();
+	ret->is_put_off = counting->puts_off;
+	if (counting->puts_off)
+		return NULL;
 	snprintf(name, sizeof(name), "name %u", ++counting->asked);
 	ret->name = strdup(name);
 	return NULL;
@@ -176,11 +179,36 @@ static void asks_again_after_failure(void)
 	frame_cache_destroy(cache);
 }
 
+/* A name that is put off is not cached, and neither are those of other addresses asked
+ * for again when it comes. */
+static void asks_again_for_what_is_put_off(void)
+{
+	struct counting counting = {.base = {.ops = &counting_ops}};
+	struct frame_cache *cache = frame_cache_create(&counting.base);
+	const struct frame *frame, *known;
+
+	REQUIRE(cache);
+	REQUIRE(!frame_cache_get(cache, 4, &known));
+	counting.puts_off = true;
+	REQUIRE(!frame_cache_get(cache, 5, &frame));
+	CHECK(!frame->symbol);
+	REQUIRE(!frame_cache_get(cache, 4, &known));
+	CHECK_STR(known->symbol, "name 1");
+	counting.puts_off = false;
+	REQUIRE(!frame_cache_get(cache, 5, &frame));
+	CHECK_STR(frame->symbol, "name 2");
+	REQUIRE(!frame_cache_get(cache, 5, &frame));
+	REQUIRE(!frame_cache_get(cache, 4, &known));
+	CHECK_INT(counting.asked, 2);
+	frame_cache_destroy(cache);
+}
+
 int main(void)
 {
 	RUN(table);
 	RUN(looks_up_the_call);
 	RUN(asks_once);
 	RUN(asks_again_after_failure);
+	RUN(asks_again_for_what_is_put_off);
 	return check_done();
 }

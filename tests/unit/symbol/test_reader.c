@@ -67,12 +67,12 @@ static void hear(void *arg, const char *text)
 	snprintf(warned, sizeof(warned), "%s", text);
 }
 
-static struct reader *create_for(size_t open_max)
+static struct reader *create_with(struct reader_options options)
 {
-	const struct reader_options options = {.open_max = open_max, .warn = hear};
 	struct reader *reader = NULL;
 	struct error *err;
 
+	options.warn = hear;
 	warnings = 0;
 	warned[0] = '\0';
 	err = reader_create(&options, &reader);
@@ -82,6 +82,11 @@ static struct reader *create_for(size_t open_max)
 	/* If the child had no filter, there would be a warning. */
 	CHECK_STR(warned, "");
 	return reader;
+}
+
+static struct reader *create_for(size_t open_max)
+{
+	return create_with((struct reader_options){.open_max = open_max});
 }
 
 static struct reader *create(void)
@@ -319,6 +324,45 @@ static void very_many_processes(void)
 	reader_destroy(reader);
 }
 
+static bool puts_off(struct symbolizer *symbolizer)
+{
+	uintptr_t at = (uintptr_t)reader_test_function + 3;
+	struct symbol symbol;
+
+	REQUIRE(!symbolizer->ops->resolve(symbolizer, at, &symbol));
+	CHECK(symbol.is_put_off == !symbol.name);
+	bool ret = symbol.is_put_off;
+
+	symbol_deinit(&symbol);
+	return ret;
+}
+
+/* A report looks up names until its time is over, the next report the rest. */
+static void names_of_later_reports(void)
+{
+	struct proc *proc = start_target(), *other = start_target();
+	struct reader *reader = create_with((struct reader_options){.report_ns = 1});
+	struct symbolizer *symbolizer = open_target(reader, proc);
+	struct symbolizer *second = open_target(reader, other);
+
+	/* The time was spent when the processes were opened. */
+	CHECK(puts_off(symbolizer));
+	CHECK(puts_off(second));
+	CHECK_INT(warnings, 1);
+	CHECK_CONTAINS(warned, "later reports");
+	reader_begin_report(reader);
+	CHECK(!puts_off(second));
+	CHECK(puts_off(symbolizer));
+	reader_begin_report(reader);
+	CHECK(!puts_off(symbolizer));
+	CHECK_INT(warnings, 1);
+	symbolizer_destroy(symbolizer);
+	symbolizer_destroy(second);
+	reader_destroy(reader);
+	end_target(proc);
+	end_target(other);
+}
+
 int main(void)
 {
 	code = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -326,6 +370,7 @@ int main(void)
 	REQUIRE(code != MAP_FAILED);
 	RUN(names_and_lines);
 	RUN(names_after_exit);
+	RUN(names_of_later_reports);
 	RUN(killed_child);
 	RUN(killed_each_time);
 	RUN(map_is_a_fifo);
