@@ -19,7 +19,8 @@
 struct error *snapshot_write(const struct snapshot *snap, FILE *out)
 	__attribute__((warn_unused_result));
 
-/* The same, without compression, for a reader on this machine: several times faster. */
+/* The same, without compression and checksums, for a reader of this file in memory:
+ * several times faster. */
 struct error *snapshot_write_quickly(const struct snapshot *snap, FILE *out)
 	__attribute__((warn_unused_result));
 

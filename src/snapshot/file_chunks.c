@@ -22,8 +22,8 @@ struct head {
 
 struct chunk_head {
 	uint32_t content_bytes; /* 0: end of the file */
-	uint32_t packed_bytes;
-	uint32_t crc; /* of the file up to this field, and the packed bytes */
+	uint32_t packed_bytes;  /* 0: the content follows as it is */
+	uint32_t crc;           /* of the file up to this field, and the packed bytes */
 };
 
 /* zlib's fastest level; the result is a tenth larger than with the default. */
@@ -70,15 +70,33 @@ void chunk_writer_deinit(struct chunk_writer *writer)
 	*writer = (struct chunk_writer){0};
 }
 
+/* Write the content as it is. Memory needs no checksum, which would take most of the
+ * time. */
+static void write_plain(struct chunk_writer *w)
+{
+	struct chunk_head head = {.content_bytes = htole32((uint32_t)w->filled)};
+
+	w->crc = update(w->crc, &head, offsetof(struct chunk_head, crc));
+	head.crc = htole32(w->crc);
+	fwrite(&head, sizeof(head), 1, w->out);
+	fwrite(w->content, 1, w->filled, w->out);
+	w->filled = 0;
+}
+
 static void write_chunk(struct chunk_writer *w)
 {
 	uLongf size = w->packed_size;
 	struct chunk_head head = {.content_bytes = htole32((uint32_t)w->filled)};
 
+	if (w->failed)
+		return;
+	if (w->stores) {
+		write_plain(w);
+		return;
+	}
 	if (!w->filled)
 		size = 0;
-	else if (compress2(w->packed, &size, w->content, w->filled,
-			   w->stores ? Z_NO_COMPRESSION : LEVEL) != Z_OK)
+	else if (compress2(w->packed, &size, w->content, w->filled, LEVEL) != Z_OK)
 		w->failed = true;
 	if (w->failed)
 		return;
@@ -236,17 +254,22 @@ static struct error *read_chunk(struct chunk_reader *r)
 	if (err)
 		return err;
 	if (content > CHUNK_CONTENT || packed > packed_max() ||
-	    content / CHUNK_RATIO > packed || (!content && packed))
+	    (packed && content / CHUNK_RATIO > packed) || (!content && packed))
 		return file_damaged("a chunk has a wrong size");
-	err = read_bytes(r, r->packed, packed);
+	err = packed ? read_bytes(r, r->packed, packed)
+		     : read_bytes(r, r->content, content);
 	if (err)
 		return err;
 	r->crc = update(r->crc, &head, offsetof(struct chunk_head, crc));
 	r->crc = update(r->crc, r->packed, packed);
 	if (le32toh(head.crc) != r->crc)
 		return file_damaged("a chunk has a wrong checksum");
-	if (content)
+	if (packed)
 		return unpack(r, packed, content);
+	r->at = 0;
+	r->filled = content;
+	if (content)
+		return NULL;
 	r->ended = true;
 	if (fgetc(r->in) != EOF)
 		return file_damaged("something follows its end");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The outer layer of a snapshot file: a stream of bytes in compressed chunks with
- * checksums. See docs/snapshot-format.md. Private to snapshot/.
+ * checksums, or in plain ones. See docs/snapshot-format.md. Private to snapshot/.
  */
 #ifndef SNAPSHOT_FILE_CHUNKS_H
 #define SNAPSHOT_FILE_CHUNKS_H
@@ -27,7 +27,7 @@ struct chunk_writer {
 	size_t filled, packed_size;
 	uint32_t crc; /* of everything written so far */
 	bool failed;  /* out of memory */
-	bool stores;  /* without compression; may be set after chunk_writer_init() */
+	bool stores;  /* plain chunks; may be set after chunk_writer_init() */
 };
 
 /* Write the head of the file. */

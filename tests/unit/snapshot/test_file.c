@@ -69,6 +69,36 @@ static void everything_travels(void)
 	compare_tables(got, second);
 }
 
+/* The same without compression; cut short, it is refused. */
+static void everything_travels_quickly(void)
+{
+	_cleanup_(snapshot_destroyp) struct snapshot *snap = filled_snapshot();
+	_cleanup_(snapshot_destroyp) struct snapshot *got = NULL, *none = NULL;
+	_cleanup_(bytes_deinit) struct bytes file = {NULL, 0};
+	FILE *out = open_memstream(&file.data, &file.len);
+
+	REQUIRE(out && !snapshot_write_quickly(snap, out) && !fclose(out));
+	REQUIRE(!filled_read(file.data, file.len, &got));
+	compare_tables(snap, got);
+	/* It is not compressed: its text can be read. */
+	CHECK(memmem(file.data, file.len, "/bin/program", 12));
+	for (size_t len = 0; len < file.len; len += 1 + len / 16) {
+		struct error *err = filled_read(file.data, len, &none);
+
+		REQUIRE(err);
+		CHECK_INT(err->code, ERROR_MALFORMED);
+		error_destroy(err);
+	}
+	/* The size of a chunk is checked. */
+	file.data[16] ^= 1;
+
+	struct error *err = filled_read(file.data, file.len, &none);
+
+	REQUIRE(err);
+	CHECK_STR(err->message, "is damaged: a chunk has a wrong checksum");
+	error_destroy(err);
+}
+
 /* An empty snapshot has the default values. */
 static void nothing_travels(void)
 {
@@ -292,6 +322,7 @@ static void later_versions_add(void)
 int main(void)
 {
 	RUN(everything_travels);
+	RUN(everything_travels_quickly);
 	RUN(nothing_travels);
 	RUN(many_blocks);
 	RUN(zeros_are_not_too_small);
