@@ -166,6 +166,18 @@ static struct error *gather(const struct builder *b, const struct report_section
 	return NULL;
 }
 
+static struct error *fill_details(const struct builder *b,
+				  const struct report_section *section,
+				  struct lists *lists,
+				  const struct snapshot_block *const *blocks,
+				  size_t count, struct report_row *row)
+{
+	struct error *err = fill_sizes(b, section, blocks, count, row);
+
+	fill_median(b->snap, lists, blocks, count, row);
+	return err ? err : fill_threads(b, section, lists, blocks, count, row);
+}
+
 static struct error *fill_rows(const struct builder *b, struct report_section *section,
 			       struct lists *lists)
 {
@@ -176,10 +188,8 @@ static struct error *fill_rows(const struct builder *b, struct report_section *s
 		struct report_row *row = &section->rows[i];
 		size_t count = (size_t)row->sum.count;
 
-		fill_median(b->snap, lists, list, count, row);
-		err = fill_sizes(b, section, list, count, row);
-		if (!err)
-			err = fill_threads(b, section, lists, list, count, row);
+		if (!b->options->sums_only)
+			err = fill_details(b, section, lists, list, count, row);
 		if (!err)
 			err = fill_processes(b, section, &lists->holders, list, count,
 					     row);
@@ -204,6 +214,8 @@ struct error *report_blocks_build(struct builder *b, struct report_section *sect
 	/* Events have hits instead of blocks. */
 	if (section->class == BLOCK_EVENT)
 		return report_events_build(b, section);
+	if (b->options->sums_only && report_is_of_one(b->report))
+		return NULL;
 	for (size_t i = 0; i < section->row_count; i++) {
 		size_t count = (size_t)section->rows[i].sum.count;
 

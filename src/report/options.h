@@ -72,9 +72,11 @@ struct report_filter;
 
 struct report_options {
 	enum report_sort sort;
-	uint64_t top;       /* maximum number of rows; 0: no limit */
-	uint64_t older_ns;  /* leave out blocks younger than this */
-	bool show_blocks;   /* --show-allocs: list the blocks behind each row */
+	uint64_t top;      /* maximum number of rows; 0: no limit */
+	uint64_t older_ns; /* leave out blocks younger than this */
+	bool show_blocks;  /* --show-allocs: list the blocks behind each row */
+	bool sums_only; /* leave median_age_ns, sizes and threads of rows empty; not with
+			   show_blocks */
 	bool combined_only; /* rows include blocks of every age */
 	/* Put the rows of each process together, in the order of the processes; else all
 	 * rows are in one order. The snapshot decides whether a call path of several

@@ -24,23 +24,47 @@ void shares_deinit(struct shares *shares)
 	hashmap_deinit(&shares->places);
 }
 
+/* With so few threads, comparing them all is faster than a hash table. */
+#define FEW 16
+
+/* The index of the thread in the list, which is its length if it has none yet. */
+static size_t find(const struct shares *shares, uint32_t tid)
+{
+	size_t len = shares->list.len;
+	uint64_t place;
+
+	if (len > FEW)
+		return hashmap_get(&shares->places, tid, &place) ? (size_t)place : len;
+	for (size_t i = 0; i < len; i++)
+		if (shares->list.data[i].tid == tid)
+			return i;
+	return len;
+}
+
+/* Append a thread. */
+static bool add(struct shares *shares, uint32_t tid)
+{
+	if (!vec_push(&shares->list, (struct share){.tid = tid}))
+		return false;
+	if (shares->list.len <= FEW)
+		return true;
+	for (size_t i = shares->places.len; i < shares->list.len; i++)
+		if (!hashmap_put(&shares->places, shares->list.data[i].tid, i))
+			return false;
+	return true;
+}
+
 bool shares_add(struct shares *shares, const struct snapshot_block *block, double weight)
 {
-	struct share *share = NULL;
-	uint64_t place = shares->last;
+	size_t place = shares->last;
+	struct share *share;
 
 	/* Mostly the same thread as for the block before. */
-	if (place < shares->list.len && shares->list.data[place].tid == block->tid) {
-		share = &shares->list.data[place];
-	} else if (hashmap_get(&shares->places, block->tid, &place)) {
-		share = &shares->list.data[place];
-	} else {
-		place = shares->list.len;
-		if (!vec_push(&shares->list, (struct share){.tid = block->tid}) ||
-		    !hashmap_put(&shares->places, block->tid, place))
-			return false;
-		share = &shares->list.data[place];
-	}
+	if (place >= shares->list.len || shares->list.data[place].tid != block->tid)
+		place = find(shares, block->tid);
+	if (place == shares->list.len && !add(shares, block->tid))
+		return false;
+	share = &shares->list.data[place];
 	shares->last = place;
 	share->size_bytes += weight * (double)block->size_bytes;
 	share->count += weight;

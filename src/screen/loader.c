@@ -52,6 +52,7 @@ static struct error *write_file(struct loader *loader, const struct moment *mome
 		outputs_report_options(&loader->outputs, &moment->report->options, true);
 	struct error *err = report_recorded_history(moment->made.snap, &history);
 
+	wanted.sums_only = false;
 	if (!err)
 		err = report_build(moment->made.snap, history, moment->file.frames,
 				   &wanted, moment->report->cause, &report);

@@ -114,6 +114,7 @@ static struct error *build(struct moment *moment, const struct moment_options *o
 	snap = moment->made.snap;
 	wanted.top = 0;
 	wanted.past = true;
+	wanted.sums_only = true;
 	wanted.group_by_process = options->is_split;
 	if (moment->file.snap->ages_unknown) {
 		wanted.combined_only = true;

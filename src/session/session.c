@@ -102,8 +102,9 @@ static struct error *report_until_end(struct session *s)
 			return err;
 		/* Return free memory to the kernel: malloc keeps everything that the
 		 * report and the symbols of exited processes used, which is many times
-		 * what remains. */
-		malloc_trim(0);
+		 * what remains. A screen soon needs it again. */
+		if (!s->screen)
+			malloc_trim(0);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include "screen/compose.h"
 #include "screen/loader.h"
 #include "snapshot/file.h"
+#include "util/freed_memory.h"
 
 #define STACKS 10000
 #define BLOCKS 100000
@@ -201,14 +202,19 @@ void section_screen(void)
 		{"filter", "fprocess_1\r"}, {"no filter", "f\025\r"},
 		{"search", "/no such\r"},
 	};
-	struct snapshot *snap = large_snapshot(STACKS, BLOCKS);
-	double names_ms = measure_names(snap), write_ms, update_ms;
+	double names_ms, write_ms, update_ms;
 	struct canvas canvas = {.columns = 0};
+	struct snapshot *snap;
 	struct moment *moment;
 	uint64_t size_bytes;
 	struct ui ui;
-	int fd = hand_over_often(snap, &size_bytes, &write_ms);
+	int fd;
 
+	/* As both processes do. */
+	freed_memory_keep();
+	snap = large_snapshot(STACKS, BLOCKS);
+	names_ms = measure_names(snap);
+	fd = hand_over_often(snap, &size_bytes, &write_ms);
 	snapshot_destroy(snap);
 	ui_init(&ui);
 	ui.utf8 = true;

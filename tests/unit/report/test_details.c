@@ -125,6 +125,69 @@ static void threads_of_rows(void)
 	CHECK_INT(row->threads[1].size_bytes, 5);
 }
 
+/* The same with so many threads that a table finds them, and few again. */
+static void many_threads_of_rows(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	const struct report_options options = {.top = 0};
+
+	fixture_init(&f);
+	FIXTURE_STACK(&f, STACK_END_COMPLETE, 0x10);
+	FIXTURE_STACK(&f, STACK_END_COMPLETE, 0x20);
+	for (uint32_t i = 0; i < 2000; i++)
+		fixture_block(&f, BLOCK_HEAP, 10 + i % 100, i * 7 % 100, 0);
+	for (uint32_t i = 0; i < 30; i++)
+		fixture_block(&f, BLOCK_HEAP, 5, i % 15, 1);
+
+	const struct report_section *heap = &build(&f, &options)->sections[0];
+	const struct report_row *row = &heap->rows[0];
+
+	REQUIRE(row->thread_count == 100);
+	for (size_t i = 0; i < 100; i++) {
+		const struct report_share *share = &row->threads[i];
+
+		/* The thread of the blocks of 109 bytes, then of 108... */
+		CHECK_INT(share->tid, (99 - i) * 7 % 100);
+		CHECK_INT(share->count, 20);
+		CHECK_INT(share->size_bytes, 20 * (109 - i));
+	}
+	row = &heap->rows[1];
+	REQUIRE(row->thread_count == 15);
+	for (size_t i = 0; i < 15; i++) {
+		CHECK_INT(row->threads[i].tid, i);
+		CHECK_INT(row->threads[i].count, 2);
+	}
+}
+
+/* Without the details of blocks, rows are the same. */
+static void sums_only(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	const struct report_options full = {.top = 0}, sums = {.sums_only = true};
+	struct report_row rows[8];
+	const struct report_section *heap;
+	size_t count;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	heap = &build(&f, &full)->sections[0];
+	count = heap->row_count;
+	REQUIRE(count && count <= 8 && heap->rows[0].thread_count);
+	memcpy(rows, heap->rows, count * sizeof(*rows));
+	heap = &build(&f, &sums)->sections[0];
+	REQUIRE(heap->row_count == count);
+	for (size_t i = 0; i < count; i++) {
+		const struct report_row *row = &heap->rows[i];
+
+		CHECK_INT(row->stack, rows[i].stack);
+		CHECK_INT(row->sum.size_bytes, rows[i].sum.size_bytes);
+		CHECK_INT(row->sum.estimated_count, rows[i].sum.estimated_count);
+		CHECK_INT(row->oldest_age_ns, rows[i].oldest_age_ns);
+		CHECK_INT(row->process_count, rows[i].process_count);
+		CHECK(!row->size_count && !row->thread_count && !row->median_age_ns);
+	}
+}
+
 /* The largest of many blocks, added in random order. */
 static void singles(void)
 {
@@ -361,6 +424,8 @@ int main(void)
 	RUN(medians);
 	RUN(sizes);
 	RUN(threads_of_rows);
+	RUN(many_threads_of_rows);
+	RUN(sums_only);
 	RUN(singles);
 	RUN(traffic);
 	RUN(traffic_by_bytes);
