@@ -11,22 +11,26 @@
 #include <unistd.h>
 
 #include "snapshot/file.h"
+#include "snapshot/sums.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/fd_message.h"
 
 #define STREAM_BYTES ((size_t)256 * 1024)
 
-bool feed_is_asked(int socket, bool *gone)
+bool feed_is_asked(int socket, bool *gone, bool *wants_blocks)
 {
 	char questions[64];
 	bool asked = false;
 	ssize_t n;
 
+	*wants_blocks = false;
 	/* Several questions have one answer. A consumer that is in order asks once. */
 	for (int i = 0; i < 16; i++) {
 		n = recv(socket, questions, sizeof(questions), MSG_DONTWAIT);
 		asked |= n > 0;
+		for (ssize_t k = 0; k < n; k++)
+			*wants_blocks |= questions[k] != FEED_ASKS_SUMS;
 		if (n < (ssize_t)sizeof(questions))
 			break;
 	}
@@ -98,17 +102,28 @@ static struct error *write_file(const struct snapshot *snap, int *ret)
 	return NULL;
 }
 
-struct error *feed_send(int socket, const struct snapshot *snap, uint64_t taken_ns,
-			bool *sent)
+static struct error *write_sums(const struct snapshot *snap, int *ret)
+{
+	struct snapshot sums;
+	struct error *err =
+		snapshot_sums(snap, &sums) ? write_file(&sums, ret) : error_no_memory();
+
+	snapshot_sums_deinit(&sums);
+	return err;
+}
+
+struct error *feed_send(int socket, const struct snapshot *snap, bool has_blocks,
+			uint64_t taken_ns, bool *sent)
 {
 	const struct feed_answer answer = {
 		.has_snapshot = true,
+		.has_blocks = has_blocks,
 		.taken_ns = taken_ns,
 		.tracer_cpu_ns = cpu_ns(),
 		.tracer_rss_bytes = rss_bytes(),
 	};
 	_cleanup_(closep) int fd = -1;
-	struct error *err = write_file(snap, &fd);
+	struct error *err = has_blocks ? write_file(snap, &fd) : write_sums(snap, &fd);
 
 	if (!err)
 		*sent = put(socket, &answer, fd);

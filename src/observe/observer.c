@@ -94,11 +94,13 @@ static struct error *ended(void)
 	return error_create(ERROR_GONE, "the run has ended");
 }
 
-static struct error *ask(struct observer *s)
+static struct error *ask(struct observer *s, bool with_blocks)
 {
+	const char question = with_blocks ? FEED_ASKS_BLOCKS : FEED_ASKS_SUMS;
+
 	if (s->is_asked)
 		return NULL;
-	if (send(s->socket, "?", 1, MSG_NOSIGNAL) != 1)
+	if (send(s->socket, &question, 1, MSG_NOSIGNAL) != 1)
 		return ended();
 	s->is_asked = true;
 	s->asked++;
@@ -182,9 +184,14 @@ static struct error *group(struct observer *s, struct held *held)
 }
 
 static struct report_options options_for(const struct observer *s,
-					 const struct snapshot *snap)
+					 const struct held *held)
 {
 	struct report_options options = s->report_options;
+	const struct snapshot *snap = held->file.snap;
+
+	options.sums_only = !held->shown.answer.has_blocks;
+	if (options.sums_only)
+		options.singles = 0;
 
 	/* The snapshot has no ages, so do not show any. */
 	if (snap->ages_unknown) {
@@ -197,10 +204,10 @@ static struct report_options options_for(const struct observer *s,
 static struct error *build(const struct observer *s, const struct held *held,
 			   struct report_history *history, struct report **ret)
 {
-	const struct report_options options = options_for(s, held->file.snap);
+	const struct report_options options = options_for(s, held);
 
 	return report_build(held->made.snap, history, held->file.frames, &options,
-			    report_recorded_cause(held->file.snap), ret);
+			    REPORT_INTERVAL, ret);
 }
 
 /* Make an observation of a memory file. Takes ownership of `fd`. */
@@ -234,27 +241,53 @@ static struct error *fill(struct observer *s, int fd, struct held *held)
 	return err;
 }
 
-static struct error *observe(struct observer *s, uint64_t timeout_ns)
+static void forget(int *fd)
 {
-	uint64_t begun_ns = clock_now_ns();
+	closep(fd);
+	*fd = -1;
+}
+
+/* Ask, and receive the answer. If it lacks blocks because an earlier client asked for
+ * sums only, and took no answer, *ret_fd is -1. */
+static struct error *ask_once(struct observer *s, bool with_blocks, uint64_t until_ns,
+			      struct feed_answer *ret, int *ret_fd)
+{
+	struct error *err = ask(s, with_blocks);
+
+	*ret_fd = -1;
+	if (!err)
+		err = await(s, until_ns);
+	if (!err)
+		err = receive(s, ret, ret_fd);
+	if (!err && ret->has_snapshot && with_blocks && !ret->has_blocks)
+		forget(ret_fd);
+	return err;
+}
+
+static struct error *observe(struct observer *s, bool with_blocks, uint64_t timeout_ns)
+{
+	uint64_t begun_ns = clock_now_ns(), until_ns = begun_ns + timeout_ns;
+	struct feed_answer answer;
 	struct held *held;
 	int fd = -1;
-	struct error *err = ask(s);
+	struct error *err = ask_once(s, with_blocks, until_ns, &answer, &fd);
 
-	if (!err)
-		err = await(s, begun_ns + timeout_ns);
+	if (!err && answer.has_snapshot && fd < 0 && with_blocks)
+		err = ask_once(s, with_blocks, until_ns, &answer, &fd);
 	if (err)
 		return err;
 	held = calloc(1, sizeof(*held));
-	if (!held)
+	if (!held) {
+		closep(&fd);
 		return error_no_memory();
+	}
 	held->uses = 1;
 	held->shown.begun_ns = begun_ns;
-	err = receive(s, &held->shown.answer, &fd);
-	if (!err && !held->shown.answer.has_snapshot) {
+	held->shown.answer = answer;
+	if (!answer.has_snapshot) {
 		closep(&fd);
-		err = error_create(ERROR_NOT_FOUND, "%s", held->shown.answer.why);
-	} else if (!err) {
+		err = error_create(ERROR_NOT_FOUND, "%s", answer.why);
+	} else {
 		err = fill(s, fd, held);
 	}
 	if (err) {
@@ -266,13 +299,26 @@ static struct error *observe(struct observer *s, uint64_t timeout_ns)
 	return NULL;
 }
 
-struct error *observer_get(struct observer *s, uint64_t max_age_ns, uint64_t timeout_ns,
-			   const struct observation **ret)
+/* Do reports of this run list all blocks, and not those that are old enough only? */
+static bool counts_all(const struct observer *s)
+{
+	return !s->report_options.older_ns || s->report_options.combined_only;
+}
+
+static bool has_newest(const struct observer *s, bool with_blocks, uint64_t max_age_ns)
+{
+	return s->newest && (s->newest->shown.answer.has_blocks || !with_blocks) &&
+	       clock_now_ns() - s->newest->shown.begun_ns <= max_age_ns;
+}
+
+struct error *observer_get(struct observer *s, bool with_blocks, uint64_t max_age_ns,
+			   uint64_t timeout_ns, const struct observation **ret)
 {
 	struct error *err = NULL;
 
-	if (!s->newest || clock_now_ns() - s->newest->shown.begun_ns > max_age_ns)
-		err = observe(s, timeout_ns);
+	with_blocks |= !counts_all(s);
+	if (!has_newest(s, with_blocks, max_age_ns))
+		err = observe(s, with_blocks, timeout_ns);
 	if (err)
 		return err;
 	s->newest->uses++;

@@ -32,14 +32,15 @@ struct observer *observer_create(int socket, const struct options *options,
 void observer_destroy(struct observer *observer);
 
 /*
- * Get an observation that was requested at most `max_age_ns` ago. If the observer has
- * none, it asks the run. The caller returns it by observer_put(). ERROR_GONE: the run has
- * ended.
- * ERROR_NOT_FOUND: it has no snapshot; the message says why. ERROR_IO: it did not answer
- * in `timeout_ns`.
+ * Get an observation, with all blocks if `with_blocks`: otherwise perhaps only with sums
+ * (snapshot/sums.h), which is faster. It was requested at most `max_age_ns` ago. If the
+ * observer has none, it asks the run. The caller returns it by observer_put().
+ * ERROR_GONE: the run has ended. ERROR_NOT_FOUND: it has no snapshot; the message says
+ * why. ERROR_IO: it did not answer in `timeout_ns`.
  */
-struct error *observer_get(struct observer *observer, uint64_t max_age_ns,
-			   uint64_t timeout_ns, const struct observation **ret)
+struct error *observer_get(struct observer *observer, bool with_blocks,
+			   uint64_t max_age_ns, uint64_t timeout_ns,
+			   const struct observation **ret)
 	__attribute__((warn_unused_result));
 void observer_put(struct observer *observer, const struct observation *observation);
 

@@ -60,6 +60,20 @@ void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 	sum->estimated_count += weight;
 }
 
+void stack_sum_add_held(struct stack_sum *sum, const struct snapshot_held *held)
+{
+	if (!held->count)
+		return;
+	if (!sum->count || held->oldest_ns < sum->oldest_ns)
+		sum->oldest_ns = held->oldest_ns;
+	if (held->newest_ns > sum->newest_ns)
+		sum->newest_ns = held->newest_ns;
+	sum->size_bytes = saturate_add(sum->size_bytes, held->size_bytes);
+	sum->count = saturate_add(sum->count, held->count);
+	sum->estimated_bytes += held->estimated_bytes;
+	sum->estimated_count += held->estimated_count;
+}
+
 void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
 			 const struct snapshot_event *event)
 {
@@ -85,6 +99,24 @@ static void aggregate_events(const struct snapshot *snap, struct stack_sums *ret
 		stack_sum_add_event(stack < ret->stacks.len ? &ret->stacks.data[stack]
 							    : &ret->none,
 				    snap, event);
+	}
+}
+
+/* The sums of a snapshot without blocks (snapshot/sums.h); their ages are not asked for.
+ */
+static void aggregate_held(const struct snapshot *snap, enum block_class class,
+			   struct stack_sums *ret, struct stack_sum *live)
+{
+	for (uint32_t i = 0; i < snap->held[class].len; i++) {
+		const struct snapshot_held *held = &snap->held[class].data[i];
+		uint32_t stack = i + 1 < snap->held[class].len
+					 ? snapshot_stack_index(snap, i)
+					 : SNAPSHOT_NO_STACK;
+
+		stack_sum_add_held(live, held);
+		stack_sum_add_held(stack == SNAPSHOT_NO_STACK ? &ret->none
+							      : &ret->stacks.data[stack],
+				   held);
 	}
 }
 
@@ -120,6 +152,10 @@ struct error *aggregate_blocks(const struct report *report,
 		stack_sum_add(stack == SNAPSHOT_NO_STACK ? &ret->none
 							 : &ret->stacks.data[stack],
 			      block, weight);
+	}
+	if (section->class < BLOCK_EVENT && snap->held[section->class].len) {
+		aggregate_held(snap, section->class, ret, &live);
+		listed = live;
 	}
 	if (section->class == BLOCK_EVENT) {
 		aggregate_events(snap, ret, &live);

@@ -9,6 +9,9 @@
 void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 		   double weight);
 
+/* Add the blocks of a call path. */
+void stack_sum_add_held(struct stack_sum *sum, const struct snapshot_held *held);
+
 /* Add the hits of an event. Their size is the bytes that the hits stand for; if hits do
  * not stand for bytes, it is the number of hits. */
 void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,

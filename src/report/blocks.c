@@ -203,6 +203,13 @@ static struct error *fill_rows(const struct builder *b, struct report_section *s
 	return err;
 }
 
+/* Are there sums instead of blocks? Then the rows count more blocks than can be listed.
+ */
+static bool has_sums(const struct snapshot *snap, enum block_class class)
+{
+	return class < BLOCK_EVENT && snap->held[class].len;
+}
+
 struct error *report_blocks_build(struct builder *b, struct report_section *section)
 {
 	_cleanup_(freep) const struct snapshot_block **passing = NULL;
@@ -214,7 +221,8 @@ struct error *report_blocks_build(struct builder *b, struct report_section *sect
 	/* Events have hits instead of blocks. */
 	if (section->class == BLOCK_EVENT)
 		return report_events_build(b, section);
-	if (b->options->sums_only && report_is_of_one(b->report))
+	if (has_sums(b->snap, section->class) ||
+	    (b->options->sums_only && report_is_of_one(b->report)))
 		return NULL;
 	for (size_t i = 0; i < section->row_count; i++) {
 		size_t count = (size_t)section->rows[i].sum.count;
@@ -251,7 +259,8 @@ struct error *report_holders_build(struct builder *b,
 	size_t total = 0, from = 0;
 	struct error *err;
 
-	if (!row_count || report_is_of_one(b->report))
+	if (!row_count || report_is_of_one(b->report) ||
+	    has_sums(b->snap, section->class))
 		return NULL;
 	for (size_t i = 0; i < row_count; i++)
 		total += (size_t)rows[i].sum.count;

@@ -41,6 +41,11 @@ struct error *report_processes_build(const struct report *report,
 		stack_sum_add(&sums[block->process], block,
 			      report_weight(report, section, block->size_bytes));
 	}
+	/* Of one process (snapshot/sums.h). */
+	for (size_t i = 0;
+	     count && section->class < BLOCK_EVENT && i < snap->held[section->class].len;
+	     i++)
+		stack_sum_add_held(&sums[0], &snap->held[section->class].data[i]);
 	for (size_t i = 0; section->class == BLOCK_EVENT && i < snap->events.len; i++) {
 		const struct snapshot_event *event = &snap->events.data[i];
 

@@ -14,15 +14,15 @@ static page_fn index_page;
  */
 const struct route routes[] = {
 	{"/", "text/html; charset=utf-8", "summary with the flame graph",
-	 .render = summary_page, .reloads = true},
+	 .render = summary_page, .needs_blocks = true, .reloads = true},
 	{"/metrics", OPENMETRICS_TYPE, "totals, for Prometheus", .render = metrics_page,
 	 .takes_none = true},
 	{"/healthz", ROUTE_TEXT_TYPE, "\"ok\" while memtrace runs", .fixed = "ok\n"},
 	{"/report.json", "application/json", "report; ?top=N: with N call paths",
-	 .render = json_page},
+	 .render = json_page, .needs_blocks = true},
 	{"/flame.svg", "image/svg+xml", "flame graph", .render = flame_page},
 	{"/snapshot.mts", "application/octet-stream", "snapshot for memtrace --replay",
-	 .render = snapshot_page},
+	 .render = snapshot_page, .needs_blocks = true},
 	{"/debug/pprof/", "text/html; charset=utf-8", "this list", .render = index_page,
 	 .takes_none = true},
 	{"/debug/pprof/heap", "application/octet-stream",
@@ -45,6 +45,11 @@ const struct route *route_find(const char *path)
 const char *route_type(const struct route *route, const struct query *query)
 {
 	return route->takes_debug && query->debug ? ROUTE_TEXT_TYPE : route->type;
+}
+
+bool route_needs_blocks(const struct route *route, const struct query *query)
+{
+	return route->needs_blocks || (route->takes_debug && query->debug);
 }
 
 static struct error *index_page(const struct page *page, FILE *out)

@@ -121,23 +121,24 @@ static void start_again(struct serve *serve)
 	say_error("--listen: the server has ended: ", err, "");
 }
 
-bool serve_is_asked(struct serve *serve)
+bool serve_is_asked(struct serve *serve, bool *wants_blocks)
 {
 	bool gone = false, asked;
 
 	if (!serve || !serve->child || serve->is_lost)
 		return false;
-	asked = feed_is_asked(confined_socket(serve->child), &gone);
+	asked = feed_is_asked(confined_socket(serve->child), &gone, wants_blocks);
 	if (gone)
 		start_again(serve);
 	return asked && !gone;
 }
 
-void serve_answer(struct serve *serve, const struct snapshot *snap, uint64_t taken_ns)
+void serve_answer(struct serve *serve, const struct snapshot *snap, bool has_blocks,
+		  uint64_t taken_ns)
 {
 	bool sent = false;
-	struct error *err =
-		feed_send(confined_socket(serve->child), snap, taken_ns, &sent);
+	struct error *err = feed_send(confined_socket(serve->child), snap, has_blocks,
+				      taken_ns, &sent);
 
 	if (err) {
 		serve_refuse(serve, err->message);

@@ -39,12 +39,13 @@ void serve_stop(struct serve *serve);
  * started again. */
 int serve_fd(const struct serve *serve);
 
-/* Does a client wait for a snapshot? False for NULL. Starts the child again if it has
- * ended. */
-bool serve_is_asked(struct serve *serve);
+/* Does a client wait for a snapshot? *wants_blocks: sums are not enough (observe/feed.h).
+ * False for NULL. Starts the child again if it has ended. */
+bool serve_is_asked(struct serve *serve, bool *wants_blocks);
 
 /* Answer with a snapshot, as feed_send(), or with an error, which stays the caller's. */
-void serve_answer(struct serve *serve, const struct snapshot *snap, uint64_t taken_ns);
+void serve_answer(struct serve *serve, const struct snapshot *snap, bool has_blocks,
+		  uint64_t taken_ns);
 void serve_refuse(struct serve *serve, const char *why);
 
 /* Where it listens, with the port that the kernel has chosen. Borrowed. */

@@ -155,7 +155,8 @@ static void serve_now(struct worker *w, struct job *job)
 	const struct observation *observation = NULL;
 	struct rendered *page = NULL;
 	struct error *err =
-		observer_get(w->observer, SHARE_NS, SNAPSHOT_NS, &observation);
+		observer_get(w->observer, route_needs_blocks(job->route, &job->query),
+			     SHARE_NS, SNAPSHOT_NS, &observation);
 
 	if (err && err->code == ERROR_NOT_FOUND && job->route->takes_none) {
 		error_destroy(err);
@@ -186,7 +187,7 @@ static void begin_changes(struct worker *w, struct job *job)
 		answer_later(job, "too many clients wait for changes");
 		return;
 	}
-	err = observer_get(w->observer, BASE_NS, SNAPSHOT_NS, &observation);
+	err = observer_get(w->observer, false, BASE_NS, SNAPSHOT_NS, &observation);
 	if (!err) {
 		job->base_run = observation->run;
 		job->due_ns = observation->begun_ns + job->query.seconds * NS_PER_S;
@@ -204,7 +205,9 @@ static void end_changes(struct worker *w, struct job *job)
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	const struct observation *observation;
 	struct rendered *page = NULL;
-	struct error *err = observer_get(w->observer, 0, SNAPSHOT_NS, &observation);
+	struct error *err =
+		observer_get(w->observer, route_needs_blocks(job->route, &job->query), 0,
+			     SNAPSHOT_NS, &observation);
 
 	if (err) {
 		answer_error(w, job, err);

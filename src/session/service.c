@@ -178,20 +178,23 @@ static void pause_for(struct service *s)
 {
 	struct pollfd fds[] = {{.fd = s->signal_fd, .events = POLLIN},
 			       {.fd = serve_fd(s->serve), .events = POLLIN}};
+	bool wants_blocks;
 
 	if (poll(fds, 2, LOOK_MS) <= 0)
 		return;
 	take_signal(s, 0);
-	if (serve_is_asked(s->serve))
+	if (serve_is_asked(s->serve, &wants_blocks))
 		serve_refuse(s->serve, "no process is traced: waiting for one");
 }
 
 /* Start the server again if it has ended during a run. */
 static struct error *keep_serving(struct service *s)
 {
+	bool wants_blocks;
+
 	if (!s->serve || serve_is_alive(s->serve))
 		return NULL;
-	(void)serve_is_asked(s->serve);
+	(void)serve_is_asked(s->serve, &wants_blocks);
 	return serve_is_alive(s->serve)
 		       ? NULL
 		       : error_create(ERROR_IO, "--listen: the server has ended");

@@ -271,16 +271,18 @@ struct error *session_report(struct session *s, enum report_cause cause)
 	return err;
 }
 
-static struct error *take_observation(struct session *s, struct snapshot **ret)
+/* Sums have neither trends nor growth. */
+static struct error *take_observation(struct session *s, bool has_blocks,
+				      struct snapshot **ret)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
 	_cleanup_(freep) struct frame_cache **frames = NULL;
 	bool apart = saves_apart(s);
 	struct error *err = take_snapshot(s, &snap);
 
-	if (!err)
+	if (!err && has_blocks)
 		err = timeline_show(apart ? s->saved_timeline : s->timeline, snap);
-	if (!err)
+	if (!err && has_blocks)
 		err = report_record_before(snap, apart ? s->saved_history : s->history,
 					   REPORT_INTERVAL);
 	if (!err && !(frames = frames_of(s)))
@@ -296,15 +298,16 @@ void session_observe(struct session *s)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
 	uint64_t begun_ns = clock_now_ns();
+	bool has_blocks;
 	struct error *err;
 
-	if (!serve_is_asked(s->serve))
+	if (!serve_is_asked(s->serve, &has_blocks))
 		return;
-	err = take_observation(s, &snap);
+	err = take_observation(s, has_blocks, &snap);
 	if (err)
 		serve_refuse(s->serve, err->message);
 	else
-		serve_answer(s->serve, snap, clock_now_ns() - begun_ns);
+		serve_answer(s->serve, snap, has_blocks, clock_now_ns() - begun_ns);
 	error_destroy(err);
 	snapshot_destroy(take(snap));
 	/* As after a report. */

@@ -127,6 +127,21 @@ static bool is_finite(double a, double b)
 	return isfinite(a) && isfinite(b);
 }
 
+static struct error *check_held(const struct snapshot *snap)
+{
+	for (size_t i = 0; i < BLOCK_EVENT; i++) {
+		size_t count = snap->held[i].len;
+
+		if (count && count != snap->stacks.len + 1)
+			return file_damaged("it does not have the sum of each stack");
+		vec_foreach (sum, &snap->held[i])
+			if (!is_finite(sum->estimated_bytes, sum->estimated_count) ||
+			    sum->estimated_bytes < 0 || sum->estimated_count < 0)
+				return file_damaged("an estimate is not a number");
+	}
+	return NULL;
+}
+
 static struct error *check_measures(const struct snapshot *snap)
 {
 	size_t stacks = snap->stacks.len;
@@ -200,6 +215,8 @@ struct error *file_check(struct file_content *content)
 		err = check_run(&content->snap);
 	if (!err)
 		err = check_stacks(&content->snap);
+	if (!err)
+		err = check_held(&content->snap);
 	if (!err)
 		err = check_measures(&content->snap);
 	return err ? err : check_names(&content->snap);

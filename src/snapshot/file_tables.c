@@ -74,6 +74,13 @@ static const struct file_field block_fields[] = {
 #undef F
 };
 
+static const struct file_field held_fields[] = {
+#define F(member) FIELD(struct snapshot_held, member)
+	F(size_bytes), F(count), F(estimated_bytes), F(estimated_count), F(oldest_ns),
+	F(newest_ns),
+#undef F
+};
+
 static const struct file_field stack_fields[] = {
 #define F(member) FIELD(struct snapshot_stack, member)
 	F(first_frame), F(depth), F(end), F(allocator), F(process), F(gap),
@@ -215,6 +222,9 @@ const struct file_table file_tables[] = {
 	VECTOR("mappings", snap.blocks[BLOCK_MAPPING], struct snapshot_block,
 	       block_fields),
 	VECTOR("kernel", snap.blocks[BLOCK_KERNEL], struct snapshot_block, block_fields),
+	VECTOR("held.heap", snap.held[BLOCK_HEAP], struct snapshot_held, held_fields),
+	VECTOR("held.mappings", snap.held[BLOCK_MAPPING], struct snapshot_held,
+	       held_fields),
 	VECTOR("traffic", snap.traffic, struct snapshot_traffic, traffic_fields),
 	VECTOR("lifetimes", snap.lifetimes, struct snapshot_lifetimes, lifetimes_fields),
 	VECTOR("path_sizes", snap.path_sizes, struct snapshot_path_sizes,

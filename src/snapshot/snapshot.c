@@ -53,6 +53,8 @@ void snapshot_destroy(struct snapshot *snap)
 		return;
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 		vec_deinit(&snap->blocks[i]);
+	for (size_t i = 0; i < BLOCK_EVENT; i++)
+		vec_deinit(&snap->held[i]);
 	vec_foreach (process, &snap->processes)
 		process_deinit(snap, process);
 	vec_deinit(&snap->processes);

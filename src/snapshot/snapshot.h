@@ -89,6 +89,13 @@ struct snapshot_module {
 	char *build_id;       /* lower-case hex; NULL: none */
 };
 
+/* The live blocks of one call path together. */
+struct snapshot_held {
+	uint64_t size_bytes, count;              /* as traced */
+	double estimated_bytes, estimated_count; /* of all blocks */
+	uint64_t oldest_ns, newest_ns;           /* times of allocations */
+};
+
 /* Powers of two: bucket 0 counts 0, bucket i counts 2^(i-1) to 2^i - 1. */
 #define SNAPSHOT_BUCKETS 65
 
@@ -374,6 +381,10 @@ struct snapshot {
 	VEC(struct snapshot_kernel_class) kernel_classes;
 
 	VEC(struct snapshot_block) blocks[BLOCK_CLASS_COUNT];
+	/* Only in a snapshot for a reader who needs no single blocks (sums.h): the heap's
+	 * blocks and mappings, of which `blocks` then has none. By stack; the last
+	 * element is for blocks without a stack. Empty: `blocks` has them. */
+	VEC(struct snapshot_held) held[BLOCK_EVENT];
 	VEC(struct snapshot_event) events; /* with `event`, each stack once */
 	VEC(struct snapshot_stack) stacks;
 	VEC(uint64_t) frames;

@@ -3,6 +3,7 @@
 #include "unit/render/fixture.h"
 
 #include "report/view.h"
+#include "snapshot/sums.h"
 
 static const struct report *build(struct fixture *f, const struct report_options *options)
 {
@@ -159,8 +160,8 @@ static void many_threads_of_rows(void)
 	}
 }
 
-/* Without the details of blocks, rows are the same. */
-static void sums_only(void)
+/* Without the details of blocks, rows are the same; also of several processes. */
+static void check_sums_only(bool in_two)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
 	const struct report_options full = {.top = 0}, sums = {.sums_only = true};
@@ -170,6 +171,8 @@ static void sums_only(void)
 
 	fixture_init(&f);
 	fixture_fill(&f);
+	if (in_two)
+		fixture_process(&f, 4322, "other");
 	heap = &build(&f, &full)->sections[0];
 	count = heap->row_count;
 	REQUIRE(count && count <= 8 && heap->rows[0].thread_count);
@@ -186,6 +189,68 @@ static void sums_only(void)
 		CHECK_INT(row->process_count, rows[i].process_count);
 		CHECK(!row->size_count && !row->thread_count && !row->median_age_ns);
 	}
+}
+
+static void sums_only(void)
+{
+	check_sums_only(false);
+	check_sums_only(true);
+}
+
+/* Sums in the snapshot give the same report as its blocks. */
+static void summed_snapshot(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	const struct report_options options = {.sums_only = true};
+	struct report_section before;
+	struct report_row rows[8];
+	struct report_sum live;
+	struct snapshot sums, *whole;
+	const struct report_section *heap;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	f.snap->sampling = (struct sampling){1, 4096};
+	fixture_block(&f, BLOCK_HEAP, 77, 5, SNAPSHOT_NO_STACK);
+	heap = &build(&f, &options)->sections[0];
+	before = *heap;
+	live = heap->processes[0].live;
+	REQUIRE(heap->row_count > 1 && heap->row_count <= 8);
+	memcpy(rows, heap->rows, heap->row_count * sizeof(*rows));
+
+	REQUIRE(snapshot_sums(f.snap, &sums));
+	CHECK_INT(sums.held[BLOCK_HEAP].len, f.snap->stacks.len + 1);
+	CHECK_INT(sums.blocks[BLOCK_HEAP].len, 0);
+	CHECK_INT(sums.held[BLOCK_MAPPING].len, 0);
+	whole = f.snap;
+	f.snap = &sums;
+	heap = &build(&f, &options)->sections[0];
+	CHECK_INT(heap->row_count, before.row_count);
+	CHECK(!memcmp(&heap->live, &before.live, sizeof(before.live)));
+	CHECK(!memcmp(&heap->listed, &before.listed, sizeof(before.listed)));
+	CHECK(!memcmp(&heap->processes[0].live, &live, sizeof(live)));
+	for (size_t i = 0; i < heap->row_count && i < before.row_count; i++) {
+		CHECK_INT(heap->rows[i].stack, rows[i].stack);
+		CHECK(!memcmp(&heap->rows[i].sum, &rows[i].sum, sizeof(rows[i].sum)));
+		CHECK_INT(heap->rows[i].oldest_age_ns, rows[i].oldest_age_ns);
+		CHECK_INT(heap->rows[i].newest_age_ns, rows[i].newest_age_ns);
+	}
+	/* A report that wants more has no more. */
+	CHECK(!build(&f, &(struct report_options){.show_blocks = true})
+		       ->sections[0]
+		       .rows[0]
+		       .block_count);
+	report_destroy(f.report);
+	f.report = NULL;
+	f.snap = whole;
+	snapshot_sums_deinit(&sums);
+
+	/* Blocks of two processes stay blocks. */
+	fixture_process(&f, 4322, "other");
+	REQUIRE(snapshot_sums(f.snap, &sums));
+	CHECK_INT(sums.held[BLOCK_HEAP].len, 0);
+	CHECK_INT(sums.blocks[BLOCK_HEAP].len, f.snap->blocks[BLOCK_HEAP].len);
+	snapshot_sums_deinit(&sums);
 }
 
 /* The largest of many blocks, added in random order. */
@@ -426,6 +491,7 @@ int main(void)
 	RUN(threads_of_rows);
 	RUN(many_threads_of_rows);
 	RUN(sums_only);
+	RUN(summed_snapshot);
 	RUN(singles);
 	RUN(traffic);
 	RUN(traffic_by_bytes);

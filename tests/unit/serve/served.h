@@ -21,10 +21,11 @@ struct served {
 	unsigned port;
 	pthread_t thread;
 	atomic_bool is_over;
-	atomic_uint answers;  /* how many questions were answered */
-	atomic_uint delay_ms; /* before each answer */
-	atomic_bool refuses;  /* answers that no snapshot is available */
-	atomic_bool grows;    /* with each answer, the first block by 100 bytes */
+	atomic_uint answers;     /* how many questions were answered */
+	atomic_uint delay_ms;    /* before each answer */
+	atomic_bool refuses;     /* answers that no snapshot is available */
+	atomic_uint with_blocks; /* how many asked for blocks */
+	atomic_bool grows;       /* with each answer, the first block by 100 bytes */
 };
 
 static inline void *served_answer(void *arg)
@@ -34,10 +35,13 @@ static inline void *served_answer(void *arg)
 	while (!s->is_over) {
 		struct pollfd fd = {.fd = serve_fd(s->serve), .events = POLLIN};
 
-		if (poll(&fd, 1, 20) <= 0 || !serve_is_asked(s->serve))
+		bool wants_blocks;
+
+		if (poll(&fd, 1, 20) <= 0 || !serve_is_asked(s->serve, &wants_blocks))
 			continue;
 		usleep(s->delay_ms * 1000);
 		s->answers++;
+		s->with_blocks += wants_blocks;
 		if (s->refuses) {
 			serve_refuse(s->serve, "no process: waiting\nfor one");
 		} else {
@@ -46,7 +50,7 @@ static inline void *served_answer(void *arg)
 					100;
 				s->fixture.snap->time_ns += FIXTURE_NS;
 			}
-			serve_answer(s->serve, s->fixture.snap, 5000000);
+			serve_answer(s->serve, s->fixture.snap, wants_blocks, 5000000);
 		}
 	}
 	return NULL;

@@ -107,6 +107,63 @@ static void numbers_are_the_reports(void)
 	served_end(&s);
 }
 
+/* The part of a page that is the same each time. */
+static size_t lasting(const char *path, const struct http_answer *a)
+{
+	const char *at = !strcmp(path, "/metrics")
+				 ? strstr(a->body, "# TYPE memtrace_build")
+				 : NULL;
+
+	return at ? (size_t)(at - a->body) : a->body_len;
+}
+
+/* Pages that are made from sums only are the same as those that are made from blocks. */
+static void sums_are_those_of_the_blocks(void)
+{
+	static const char *const paths[] = {"/metrics", "/flame.svg", "/debug/pprof/heap",
+					    "/debug/pprof/allocs"};
+	static const struct sampling samplings[] = {
+		{.every = 1}, {1, 4096}, {.every = 7}};
+
+	for (size_t k = 0; k < sizeof(samplings) / sizeof(*samplings); k++) {
+		struct http_answer sums[4], blocks;
+		struct served s = {.port = 0};
+
+		fixture_init(&s.fixture);
+		fixture_fill(&s.fixture);
+		fixture_fill_traffic(&s.fixture);
+		s.fixture.snap->sampling = samplings[k];
+		fixture_block(&s.fixture, BLOCK_HEAP, 77, 5, SNAPSHOT_NO_STACK);
+		s.fixture.snap->mappings_traced = true;
+		fixture_block(&s.fixture, BLOCK_MAPPING, 8192, 5, 0);
+		served_start(&s, "0");
+		for (size_t i = 0; i < 4; i++)
+			sums[i] = http_get(s.port, paths[i]);
+		CHECK_INT(s.answers, 1);
+		CHECK_INT(s.with_blocks, 0);
+		/* A page that needs blocks asks for them, and other pages within a second
+		 * share them. */
+		blocks = http_get(s.port, "/report.json");
+		CHECK_INT(blocks.status, 200);
+		http_free(&blocks);
+		CHECK_INT(s.answers, 2);
+		CHECK_INT(s.with_blocks, 1);
+		for (size_t i = 0; i < 4; i++) {
+			struct http_answer a = http_get(s.port, paths[i]);
+			size_t size = lasting(paths[i], &a);
+
+			CHECK(size > 100);
+			CHECK_INT(lasting(paths[i], &sums[i]), size);
+			if (memcmp(a.body, sums[i].body, size) != 0)
+				CHECK_FAIL("%s differs", paths[i]);
+			http_free(&a);
+			http_free(&sums[i]);
+		}
+		CHECK_INT(s.answers, 2);
+		served_end(&s);
+	}
+}
+
 static void the_snapshot_can_be_replayed(void)
 {
 	struct served s;
@@ -351,6 +408,7 @@ int main(void)
 {
 	RUN(pages_have_their_types);
 	RUN(numbers_are_the_reports);
+	RUN(sums_are_those_of_the_blocks);
 	RUN(the_snapshot_can_be_replayed);
 	RUN(clients_share_a_snapshot);
 	RUN(changes_are_counted_meanwhile);

@@ -31,9 +31,13 @@ static inline void filled_make_rows(struct snapshot *snap)
 	struct file_content content = {.snap = *snap};
 
 	for (size_t t = 0; t < file_table_count; t++) {
+		/* One more is for blocks without a stack. */
+		bool is_held = !strncmp(file_tables[t].name, "held.", 5);
+
 		/* Modules, losses and ends are not tables of the snapshot. */
 		if (file_tables[t].offset < sizeof(*snap))
-			REQUIRE(file_rows_make(&file_tables[t], &content, FILLED_ROWS));
+			REQUIRE(file_rows_make(&file_tables[t], &content,
+					       FILLED_ROWS + is_held));
 	}
 	*snap = content.snap;
 }
