@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/lenders.h"
+#include "report/name_book.h"
 #include "util/cleanup.h"
 #include "util/hashmap.h"
 
@@ -157,6 +158,46 @@ struct error *report_record_names(struct snapshot *snap,
 			snap->names.data[kept++] = *name;
 	}
 	snap->names.len = kept;
+	return err;
+}
+
+/* Look up book->fresh. */
+static struct error *name_fresh(struct snapshot *snap, struct frame_cache *const frames[],
+				struct name_book *book)
+{
+	_cleanup_(lenders_deinit) struct lenders lenders;
+	struct error *err = NULL;
+	size_t kept = 0;
+
+	lenders_init(&lenders, snap, frames);
+	for (size_t i = 0; !err && i < book->fresh.len; i++) {
+		struct snapshot_name *name = &book->fresh.data[i];
+		bool is_known;
+
+		err = record_name(&book->store, &lenders, name, &is_known);
+		if (is_known)
+			book->fresh.data[kept++] = *name;
+	}
+	book->fresh.len = kept;
+	return err;
+}
+
+struct error *report_record_kept_names(struct snapshot *snap,
+				       struct frame_cache *const frames[],
+				       struct name_book *book)
+{
+	_cleanup_(freep) bool *used = find_used_stacks(snap);
+	struct error *err = NULL;
+
+	if (!used || !name_book_begin(book, snap, frames) ||
+	    !name_book_find_fresh(book, snap, used))
+		err = error_no_memory();
+	if (!err)
+		err = name_fresh(snap, frames, book);
+	if (!err && !name_book_finish(book, snap))
+		err = error_no_memory();
+	if (err)
+		name_book_clear(book);
 	return err;
 }
 

@@ -20,6 +20,21 @@ struct error *report_record_names(struct snapshot *snap,
 				  void (*progress)(void *arg, const char *phase),
 				  void *arg) __attribute__((warn_unused_result));
 
+/* The names of a run's frames, kept from snapshot to snapshot. NULL when out of memory.
+ */
+struct name_book *name_book_create(void);
+void name_book_destroy(struct name_book *book);
+
+/*
+ * The same as report_record_names(), many times faster if most frames are in `book`,
+ * which gets the others. Names of frames that earlier snapshots had may be there, too.
+ * `snap` has no names yet.
+ */
+struct error *report_record_kept_names(struct snapshot *snap,
+				       struct frame_cache *const frames[],
+				       struct name_book *book)
+	__attribute__((warn_unused_result));
+
 /*
  * Make `ret` a view of `snap`, a snapshot from a file, with the names and lines that
  * `frames` have now instead of the recorded ones; for snapshot_write(). It shares

@@ -14,6 +14,7 @@
 #include "tracees/forked.h"
 #include "confined/shed.h"
 #include "render/table/renderers.h"
+#include "report/recorded.h"
 #include "util/cleanup.h"
 #include "util/say_error.h"
 #include "util/clock.h"
@@ -32,6 +33,7 @@ static void session_deinit(struct session *s)
 	tracees_deinit(&s->tracees);
 	if (!s->serve_is_lent)
 		serve_stop(s->serve);
+	name_book_destroy(s->names);
 	report_history_destroy(s->history);
 	timeline_destroy(s->timeline);
 	report_history_destroy(s->saved_history);

@@ -61,6 +61,7 @@ struct session {
 	VEC(struct plan *) plans; /* of the processes traced from the start */
 	struct children children; /* existing children of these processes, which are not
 				     traced */
+	struct name_book *names;  /* for the screen and clients; NULL: not needed yet */
 	struct report_history *history;
 	struct timeline *timeline;
 	struct snapshot_merge *merge; /* unused with --group-by process */

@@ -115,6 +115,17 @@ static struct frame_cache **frames_of(const struct session *s)
 	return frames;
 }
 
+/* Add the names of frames. Screens and clients ask again and again, so the names for them
+ * are kept. */
+static struct error *record_kept_names(struct session *s, struct snapshot *snap,
+				       struct frame_cache *const frames[])
+{
+	if (!s->names)
+		s->names = name_book_create();
+	return s->names ? report_record_kept_names(snap, frames, s->names)
+			: error_no_memory();
+}
+
 /* With `is_saved`, add to the snapshot what --save and --replay need. */
 static struct error *build_report(struct session *s, struct snapshot *snap,
 				  struct snapshot_made *made,
@@ -132,7 +143,9 @@ static struct error *build_report(struct session *s, struct snapshot *snap,
 		err = report_record_before(
 			snap, saves_apart(s) ? s->saved_history : s->history, cause);
 	if (!err && is_saved)
-		err = report_record_names(snap, frames, progress_show, &s->progress);
+		err = s->screen ? record_kept_names(s, snap, frames)
+				: report_record_names(snap, frames, progress_show,
+						      &s->progress);
 	if (!err && saves_apart(s))
 		err = remember_saved(s, snap, options);
 	return err ? err
@@ -288,7 +301,7 @@ static struct error *take_observation(struct session *s, bool has_blocks,
 	if (!err && !(frames = frames_of(s)))
 		err = error_no_memory();
 	if (!err)
-		err = report_record_names(snap, frames, NULL, NULL);
+		err = record_kept_names(s, snap, frames);
 	if (!err)
 		*ret = take(snap);
 	return err;

@@ -154,3 +154,8 @@ void frame_cache_mappings_changed(struct frame_cache *cache)
 	if (frame_lookup_mappings_changed(&cache->lookup))
 		cache->generation++;
 }
+
+uint64_t frame_cache_version(const struct frame_cache *cache)
+{
+	return cache->by_address.seed + cache->generation;
+}

@@ -92,6 +92,12 @@ bool string_table_take(struct string_table *table, char *bytes, size_t len)
 	return true;
 }
 
+bool string_table_copy(const struct string_table *from, struct string_table *to)
+{
+	to->is_fixed = true;
+	return vec_copy(&from->bytes, &to->bytes) && vec_copy(&from->starts, &to->starts);
+}
+
 bool string_table_owns(const struct string_table *table, const char *text)
 {
 	uintptr_t from = (uintptr_t)table->bytes.data, at = (uintptr_t)text;

@@ -41,6 +41,11 @@ const char *string_table_get(const struct string_table *table, uint32_t index);
 bool string_table_take(struct string_table *table, char *bytes, size_t len)
 	__attribute__((warn_unused_result));
 
+/* Fill the empty table `to` with the strings of `from`. It is then read-only. False:
+ * memory is out. */
+bool string_table_copy(const struct string_table *from, struct string_table *to)
+	__attribute__((warn_unused_result));
+
 /* True when `text` points into the table. */
 bool string_table_owns(const struct string_table *table, const char *text);
 
