@@ -8,6 +8,7 @@
 #include "drain/stack_pcs.h"
 #include "process/proc.h"
 #include "util/cleanup.h"
+#include "util/saturate.h"
 
 _Static_assert((int)STACK_END_COMPLETE == ABI_END_COMPLETE, "same numbers");
 _Static_assert((int)STACK_END_DEPTH == ABI_END_DEPTH, "same numbers");
@@ -62,6 +63,19 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 			memcpy(snap->frames.data + snap->frames.len, pc,
 			       depth * sizeof(*pc));
 		snap->frames.len += depth;
+	}
+	return true;
+}
+
+static bool sum_counters(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_counters *records = elements;
+	struct abi_counters *sum = arg;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		for (int j = 0; j < ABI_COUNTER_COUNT; j++)
+			sum->value[j] += *(const volatile uint64_t *)&records[i].value[j];
 	}
 	return true;
 }
@@ -125,6 +139,22 @@ static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver
 /* How often the tables are read if the journal overflows. */
 #define MAX_READINGS 6
 
+/* Make room for the blocks that there seem to be. Growing the vectors as they are filled
+ * copies them again and again. Not to have the room is no failure. */
+static void make_room(struct drain *d)
+{
+	struct abi_counters sum = {{0}};
+	uint64_t most = (uint64_t)d->sizes->live_buckets * ABI_LIVE_WAYS, count;
+	struct error *err = mapped_walk(d->maps->counters, d->sizes->cpu_slots,
+					sizeof(sum), sum_counters, &sum);
+
+	count = saturate_subtract(sum.value[ABI_ALLOCATIONS], sum.value[ABI_FREES]);
+	count = count < most ? count : most;
+	if (!err && vec_reserve(&d->keys, count))
+		(void)!vec_reserve(&d->snap->blocks[d->maps->class], count);
+	error_destroy(err);
+}
+
 static struct error *read_all(struct drain *d, bool *settled)
 {
 	_cleanup_(freep) uint32_t *first =
@@ -135,6 +165,7 @@ static struct error *read_all(struct drain *d, bool *settled)
 		return error_no_memory();
 	d->first_of_bucket = first;
 	hashmap_init(&d->others, d->ticks->start_ns);
+	make_room(d);
 	for (int i = 0; i < MAX_READINGS && !err && !*settled; i++)
 		err = read_blocks(d, settled);
 	hashmap_deinit(&d->others);
@@ -202,19 +233,6 @@ struct error *drain_stacks(const struct drain_maps *maps,
 }
 
 /* --- counters --------------------------------------------------------------------- */
-
-static bool sum_counters(const void *elements, uint32_t first, uint32_t count, void *arg)
-{
-	const struct abi_counters *records = elements;
-	struct abi_counters *sum = arg;
-
-	(void)first;
-	for (uint32_t i = 0; i < count; i++) {
-		for (int j = 0; j < ABI_COUNTER_COUNT; j++)
-			sum->value[j] += *(const volatile uint64_t *)&records[i].value[j];
-	}
-	return true;
-}
 
 struct count_dead {
 	const struct drain_slots *slots;

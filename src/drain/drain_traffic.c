@@ -33,6 +33,21 @@ static uint64_t peak_time_ns(const struct drain_paths *d, const struct abi_outst
 
 /* --- call paths ------------------------------------------------------------------- */
 
+static bool read_details(struct snapshot *snap, const struct abi_traffic *elements,
+			 uint32_t count)
+{
+	if (!vec_reserve(&snap->lifetimes, snap->lifetimes.len + count) ||
+	    !vec_reserve(&snap->path_sizes, snap->path_sizes.len + count))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(snap->lifetimes.data[snap->lifetimes.len++].count,
+		       elements[i].lifetime, sizeof(snap->lifetimes.data->count));
+		memcpy(snap->path_sizes.data[snap->path_sizes.len++].count,
+		       elements[i].size, sizeof(snap->path_sizes.data->count));
+	}
+	return true;
+}
+
 static bool read_paths(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
 	struct drain_paths *d = arg;
@@ -40,29 +55,23 @@ static bool read_paths(const void *elements, uint32_t first, uint32_t count, voi
 
 	(void)first;
 	if (!vec_reserve(&snap->traffic, snap->traffic.len + count) ||
-	    !vec_reserve(&snap->lifetimes, snap->lifetimes.len + count) ||
-	    !vec_reserve(&snap->path_sizes, snap->path_sizes.len + count))
+	    (!snap->sums_only && !read_details(snap, elements, count)))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		struct snapshot_lifetimes *lived =
-			&snap->lifetimes.data[snap->lifetimes.len++];
-		struct snapshot_path_sizes *sizes =
-			&snap->path_sizes.data[snap->path_sizes.len++];
 		/* A copy, so that each field is read only once. */
-		struct abi_traffic t = ((const volatile struct abi_traffic *)elements)[i];
+		struct abi_flow flow =
+			((const volatile struct abi_traffic *)elements)[i].flow;
 
 		snap->traffic.data[snap->traffic.len++] = (struct snapshot_traffic){
-			.allocations = t.flow.allocations,
-			.allocated_bytes = t.flow.allocated_bytes,
-			.frees = t.flow.frees,
-			.freed_bytes = t.flow.freed_bytes,
-			.temporary = t.flow.temporary,
-			.peak_bytes = t.flow.outstanding.peak_bytes,
-			.peak_time_ns = peak_time_ns(d, &t.flow.outstanding),
-			.peak_count = (uint32_t)t.flow.outstanding.peak_when,
+			.allocations = flow.allocations,
+			.allocated_bytes = flow.allocated_bytes,
+			.frees = flow.frees,
+			.freed_bytes = flow.freed_bytes,
+			.temporary = flow.temporary,
+			.peak_bytes = flow.outstanding.peak_bytes,
+			.peak_time_ns = peak_time_ns(d, &flow.outstanding),
+			.peak_count = (uint32_t)flow.outstanding.peak_when,
 		};
-		memcpy(lived->count, t.lifetime, sizeof(lived->count));
-		memcpy(sizes->count, t.size, sizeof(sizes->count));
 	}
 	return true;
 }
@@ -203,6 +212,7 @@ struct error *drain_traffic(const struct traffic_tables *tables,
 		qsort(snap->threads.data, snap->threads.len, sizeof(*snap->threads.data),
 		      compare_threads);
 	read_outstanding(&d);
-	snap->has_traffic = snap->has_lifetimes = true;
+	snap->has_traffic = true;
+	snap->has_lifetimes = !snap->sums_only;
 	return NULL;
 }

@@ -27,7 +27,8 @@ static struct error *add_kernel(struct session *s, struct snapshot *snap)
 	return err;
 }
 
-static struct error *take_snapshot(struct session *s, struct snapshot **ret)
+static struct error *take_snapshot(struct session *s, bool sums_only,
+				   struct snapshot **ret)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = snapshot_create();
 	struct timespec now;
@@ -35,6 +36,7 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 
 	if (!snap)
 		return error_no_memory();
+	snap->sums_only = sums_only;
 	clock_gettime(CLOCK_REALTIME, &now);
 	snap->wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	if (s->options->library && s->tracees.scope == SCOPE_ALL) {
@@ -187,7 +189,7 @@ static void freeze(struct session *s)
 static struct error *search(struct session *s, bool is_final, struct snapshot **ret)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *before = NULL;
-	struct error *err = take_snapshot(s, &before);
+	struct error *err = take_snapshot(s, false, &before);
 
 	if (!err)
 		err = reach_search_look(s->search, before);
@@ -198,7 +200,7 @@ static struct error *search(struct session *s, bool is_final, struct snapshot **
 	 * was not looked at. */
 	if (is_final)
 		freeze(s);
-	err = take_snapshot(s, ret);
+	err = take_snapshot(s, false, ret);
 	if (!err)
 		return reach_search_verify(s->search, *ret);
 	reach_search_give_up(s->search);
@@ -216,7 +218,7 @@ static struct error *look(struct session *s, enum report_cause cause,
 	} else {
 		if (is_final)
 			freeze(s);
-		err = take_snapshot(s, ret);
+		err = take_snapshot(s, false, ret);
 	}
 	return err || !s->search ? err : reach_search_tell(s->search, *ret);
 }
@@ -291,7 +293,7 @@ static struct error *take_observation(struct session *s, bool has_blocks,
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
 	_cleanup_(freep) struct frame_cache **frames = NULL;
 	bool apart = saves_apart(s);
-	struct error *err = take_snapshot(s, &snap);
+	struct error *err = take_snapshot(s, !has_blocks, &snap);
 
 	if (!err && has_blocks)
 		err = timeline_show(apart ? s->saved_timeline : s->timeline, snap);

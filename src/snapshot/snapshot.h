@@ -395,6 +395,8 @@ struct snapshot {
 
 	/* Optional. Vectors by stack have one element for each of `stacks`, or none. */
 	bool has_traffic, has_lifetimes, has_trends, has_at_peak;
+	bool sums_only; /* set before it is taken: lifetimes and path_sizes are left out
+			 */
 	VEC(struct snapshot_traffic) traffic;
 	VEC(struct snapshot_lifetimes) lifetimes;
 	VEC(struct snapshot_path_sizes) path_sizes; /* with traffic; not in old files */

@@ -77,6 +77,28 @@ static const uint32_t process_of_slot[8] = {NONE, NONE, NONE, 0, NONE, NONE, NON
 static const struct drain_slots slots = {process_of_slot, NULL};
 static const struct tick_clock probe_clock = {.start_ns = 1000, .tick_ns = 4000000};
 
+/* Without lifetimes and sizes the traffic is the same. */
+static void check_sums_only(const struct traffic_tables *tables,
+			    const struct snapshot *whole)
+{
+	struct snapshot *sums = snapshot_create();
+
+	REQUIRE(sums && snapshot_add_process(sums, getpid()));
+	sums->sums_only = true;
+	sums->attached_ns = whole->attached_ns;
+	sums->time_ns = whole->time_ns;
+	for (size_t i = 0; i < whole->stacks.len; i++)
+		REQUIRE(vec_push(&sums->stacks, whole->stacks.data[i]));
+	REQUIRE(!drain_traffic(tables, &slots, &probe_clock, sums));
+	CHECK(sums->has_traffic && !sums->has_lifetimes);
+	CHECK_INT(sums->lifetimes.len, 0);
+	CHECK_INT(sums->path_sizes.len, 0);
+	REQUIRE(sums->traffic.len == whole->traffic.len);
+	CHECK(!memcmp(sums->traffic.data, whole->traffic.data,
+		      whole->traffic.len * sizeof(*whole->traffic.data)));
+	snapshot_destroy(sums);
+}
+
 /* A snapshot of `stacks` stacks and of one process. */
 static struct snapshot *drain(const struct traffic_tables *tables, size_t stacks)
 {
@@ -94,6 +116,7 @@ static struct snapshot *drain(const struct traffic_tables *tables, size_t stacks
 	CHECK_INT(snap->traffic.len, stacks);
 	CHECK_INT(snap->lifetimes.len, stacks);
 	CHECK_INT(snap->path_sizes.len, stacks);
+	check_sums_only(tables, snap);
 	return snap;
 }
 
