@@ -13,7 +13,7 @@
 #include "screen/loop.h"
 #include "screen/pipe.h"
 #include "util/cleanup.h"
-#include "util/freed_memory.h"
+#include "util/heap.h"
 #include "util/fd_message.h"
 
 /* What the key "w" writes, in the working directory. */
@@ -131,7 +131,7 @@ int child_run(const struct child_setup *setup)
 	int status = CHILD_FAILED, signal_fd = watch_signals();
 
 	prctl(PR_SET_NAME, "memtrace-screen");
-	freed_memory_keep();
+	heap_keep_all();
 	set_files(&options);
 	shown.color = false;
 	shown.progress = (struct report_progress){.say = NULL};

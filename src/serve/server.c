@@ -11,7 +11,7 @@
 #include "serve/jobs.h"
 #include "serve/responses.h"
 #include "serve/worker.h"
-#include "util/freed_memory.h"
+#include "util/heap.h"
 #include "util/cleanup.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -232,7 +232,7 @@ void server_run(const struct server_options *options, int feed, int listener)
 
 	signal(SIGPIPE, SIG_IGN);
 	/* The worker returns it when no clients come. */
-	freed_memory_keep();
+	heap_keep_all();
 	server.guard = guard_start(&limits);
 	if (!server.jobs || !server.guard)
 		return;

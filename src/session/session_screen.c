@@ -4,7 +4,7 @@
 #include "session/session_private.h"
 
 #include "util/clock.h"
-#include "util/freed_memory.h"
+#include "util/heap.h"
 
 #define WAIT_MS 1000 /* for the user, when the run is over */
 
@@ -18,7 +18,7 @@ struct error *session_screen_start(struct session *s, bool to_terminal)
 		err = screen_start(o, &s->setup, &s->screen);
 	if (!s->screen)
 		return err;
-	freed_memory_keep();
+	heap_keep_all();
 	s->interval_ns = s->setup.options.interval_ns = o->live_interval_ns;
 	/* The screen is there instead of reports; files get all of them. */
 	s->prints_final_only |= to_terminal;

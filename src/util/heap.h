@@ -12,4 +12,11 @@
  */
 void heap_keep_some(void);
 
+/*
+ * Let malloc keep nearly all free memory, for a process that soon needs as much again:
+ * otherwise the page faults of a large snapshot take longer than the snapshot itself.
+ * malloc_trim() still returns it.
+ */
+void heap_keep_all(void);
+
 #endif

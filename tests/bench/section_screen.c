@@ -16,7 +16,7 @@
 #include "screen/compose.h"
 #include "screen/loader.h"
 #include "snapshot/file.h"
-#include "util/freed_memory.h"
+#include "util/heap.h"
 
 #define STACKS 10000
 #define BLOCKS 100000
@@ -219,7 +219,7 @@ void section_screen(void)
 	int fd;
 
 	/* As both processes do. */
-	freed_memory_keep();
+	heap_keep_all();
 	snap = large_snapshot(STACKS, BLOCKS);
 	names_ms = measure_names(snap, &first_ms);
 	fd = hand_over_often(snap, &size_bytes, &write_ms);
