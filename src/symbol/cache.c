@@ -20,6 +20,7 @@ struct frame_cache {
 	struct hashmap by_address; /* to an index into entries */
 	VEC(struct entry *) entries;
 	unsigned generation;
+	uint32_t put_off; /* answers that the symbolizer has put off */
 	struct {
 		const struct frame *data;
 		size_t len;
@@ -86,6 +87,7 @@ static struct error *entry_resolve(struct frame_cache *cache, struct entry *entr
 	entry->symbol = symbol;
 	entry->frame.sources = sources;
 	entry->generation = cache->generation - symbol.is_put_off;
+	cache->put_off += symbol.is_put_off;
 	entry->frame.symbol = symbol.name;
 	entry->frame.module = symbol.module;
 	entry->frame.offset = symbol.name || symbol.module ? symbol.offset + back : 0;
@@ -157,5 +159,6 @@ void frame_cache_mappings_changed(struct frame_cache *cache)
 
 uint64_t frame_cache_version(const struct frame_cache *cache)
 {
-	return cache->by_address.seed + cache->generation;
+	return cache->by_address.seed + ((uint64_t)cache->generation << 32) +
+	       cache->put_off;
 }

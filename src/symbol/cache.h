@@ -51,8 +51,8 @@ struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,
  */
 void frame_cache_mappings_changed(struct frame_cache *cache);
 
-/* While this number is the same, so are all answers. It is random, so that no other cache
- * has it. */
+/* While this number is the same, so are all answers; a name that was put off changes it.
+ * It is random, so that no other cache has it. */
 uint64_t frame_cache_version(const struct frame_cache *cache);
 
 #endif

@@ -186,12 +186,17 @@ static void asks_again_for_what_is_put_off(void)
 	struct counting counting = {.base = {.ops = &counting_ops}};
 	struct frame_cache *cache = frame_cache_create(&counting.base);
 	const struct frame *frame, *known;
+	uint64_t version;
 
 	REQUIRE(cache);
+	version = frame_cache_version(cache);
 	REQUIRE(!frame_cache_get(cache, 4, &known));
+	CHECK(frame_cache_version(cache) == version);
 	counting.puts_off = true;
 	REQUIRE(!frame_cache_get(cache, 5, &frame));
 	CHECK(!frame->symbol);
+	/* Whoever keeps the answers asks again. */
+	CHECK(frame_cache_version(cache) != version);
 	REQUIRE(!frame_cache_get(cache, 4, &known));
 	CHECK_STR(known->symbol, "name 1");
 	counting.puts_off = false;
