@@ -278,9 +278,29 @@ static bool count_dead_owner(uint64_t key, const void *value, void *arg)
 	return true;
 }
 
+static struct error *count_dead(const struct drain_maps *maps,
+				const struct source_sizes *sizes,
+				const struct drain_slots *slots,
+				const struct snapshot *snap, uint64_t *ret)
+{
+	struct count_dead dead = {
+		.slots = slots, .snap = snap, .slot_count = sizes->process_slots};
+	struct error *err = NULL;
+
+	if (maps->pending >= 0)
+		err = mapped_walk(maps->pending, ABI_PENDING_SLOTS,
+				  sizeof(struct abi_pending), count_dead_owners, &dead);
+	if (!err && maps->pending_spill >= 0)
+		err = drain_walk_hash(maps->pending_spill, sizeof(struct abi_pending),
+				      count_dead_owner, &dead);
+	*ret = dead.dead;
+	return err;
+}
+
 struct error *drain_counters(const struct drain_maps *maps,
 			     const struct source_sizes *sizes,
-			     const struct drain_slots *slots, struct snapshot *snap)
+			     const struct drain_slots *slots, struct drain_kept *kept,
+			     struct snapshot *snap)
 {
 	static const struct {
 		enum abi_counter counter;
@@ -301,19 +321,17 @@ struct error *drain_counters(const struct drain_maps *maps,
 		{ABI_WALKS_OVER_BUDGET, LOSS_WALKS_OVER_BUDGET},
 	};
 	struct abi_counters sum = {{0}};
-	struct count_dead dead = {
-		.slots = slots, .snap = snap, .slot_count = sizes->process_slots};
+	bool is_quiet = kept && drain_kept_is_quiet(kept);
+	uint64_t dead = is_quiet ? kept->dead : 0;
 	struct error *err = mapped_walk(maps->counters, sizes->cpu_slots, sizeof(sum),
 					sum_counters, &sum);
 
-	if (!err && maps->pending >= 0)
-		err = mapped_walk(maps->pending, ABI_PENDING_SLOTS,
-				  sizeof(struct abi_pending), count_dead_owners, &dead);
-	if (!err && maps->pending_spill >= 0)
-		err = drain_walk_hash(maps->pending_spill, sizeof(struct abi_pending),
-				      count_dead_owner, &dead);
+	if (!err && !is_quiet)
+		err = count_dead(maps, sizes, slots, snap, &dead);
 	if (err)
 		return err;
+	if (kept)
+		kept->dead = dead;
 	snap->totals[maps->class] = (struct snapshot_totals){
 		.allocations = sum.value[ABI_ALLOCATIONS],
 		.allocated_bytes = sum.value[ABI_ALLOCATED_BYTES],
@@ -331,6 +349,6 @@ struct error *drain_counters(const struct drain_maps *maps,
 	};
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
 		snap->losses[losses[i].loss] += sum.value[losses[i].counter];
-	snap->losses[LOSS_CALLS_ABANDONED] += dead.dead;
+	snap->losses[LOSS_CALLS_ABANDONED] += dead;
 	return NULL;
 }

@@ -78,11 +78,12 @@ struct error *drain_stacks(const struct drain_maps *maps,
 
 /* Add the counters, to the totals of maps->class and to the losses. Calls whose thread
  * died before they returned are counted as abandoned, unless their whole process has
- * exited. */
+ * exited. They are not looked for again while `kept` (NULL: look in any case) is
+ * quiet. */
 struct error *drain_counters(const struct drain_maps *maps,
 			     const struct source_sizes *sizes,
-			     const struct drain_slots *slots, struct snapshot *snap)
-	__attribute__((warn_unused_result));
+			     const struct drain_slots *slots, struct drain_kept *kept,
+			     struct snapshot *snap) __attribute__((warn_unused_result));
 
 /* Called for each block that drain_remove_gone() removes. */
 struct drain_taken {

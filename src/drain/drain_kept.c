@@ -64,6 +64,10 @@ bool drain_kept_begin(struct drain_kept *kept, struct drain *d)
 		return false;
 	}
 	is_same = kept->is_known && is_fenced && sum == kept->sum;
+	if (!is_same)
+		kept->repeats = 0;
+	else if (kept->repeats < 2)
+		kept->repeats++;
 	if (is_same && kept->is_confirmed && copy_out(kept, d))
 		return true;
 	kept->sum = sum;
@@ -94,6 +98,7 @@ void drain_kept_end(struct drain_kept *kept, const struct drain *d, bool settled
 void drain_kept_drop(struct drain_kept *kept)
 {
 	kept->is_known = kept->is_confirmed = false;
+	kept->repeats = 0;
 }
 
 void drain_kept_deinit(struct drain_kept *kept)

@@ -27,6 +27,8 @@ struct drain_kept {
 			  fence.h */
 	bool is_confirmed; /* and the blocks equal the tables' blocks at this sum */
 	uint64_t sum;      /* of all counters, before the tables were read */
+	unsigned repeats;  /* readings in a row that found the same sum; at most 2 */
+	uint64_t dead;     /* calls whose thread had died, when they were last counted */
 	VEC(uint64_t) keys;
 	VEC(struct snapshot_block) blocks; /* their stacks are not resolved yet */
 };
@@ -38,6 +40,13 @@ bool drain_kept_begin(struct drain_kept *kept, struct drain *d);
 /* The tables were read. Keep the blocks if they are few, before their stacks are
  * resolved. `settled`: the reading is consistent. */
 void drain_kept_end(struct drain_kept *kept, const struct drain *d, bool settled);
+
+/* Did nothing happen since the last reading? Then every stack and block was in it. Also
+ * true if there are too many blocks to keep. */
+static inline bool drain_kept_is_quiet(const struct drain_kept *kept)
+{
+	return kept->repeats >= 2;
+}
 
 /* The tables, or the meaning of stack numbers, are changed by memtrace itself. */
 void drain_kept_drop(struct drain_kept *kept);

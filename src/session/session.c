@@ -3,7 +3,6 @@
 #include "session/session_private.h"
 
 #include <signal.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include "bpf/cache.h"
@@ -102,11 +101,9 @@ static struct error *report_until_end(struct session *s)
 			session_say_late_end(s);
 		if (err || report_cause_is_final(cause))
 			return err;
-		/* Return free memory to the kernel: malloc keeps everything that the
-		 * report and the symbols of exited processes used, which is many times
-		 * what remains. A screen soon needs it again. */
+		/* A screen soon needs it again. */
 		if (!s->screen)
-			malloc_trim(0);
+			session_trim();
 	}
 }
 

@@ -106,6 +106,9 @@ struct error *session_report(struct session *s, enum report_cause cause)
 /* If a client of --listen waits for a snapshot, take one and answer. It changes no
  * report: neither growth nor trends count from it. */
 void session_observe(struct session *s);
+/* After a report: return free memory to the kernel. malloc keeps everything that the
+ * report and the symbols of exited processes used, which is many times what remains. */
+void session_trim(void);
 
 /* --- session_screen.c --------------------------------------------------------------- */
 

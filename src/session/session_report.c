@@ -223,6 +223,14 @@ static struct error *look(struct session *s, enum report_cause cause,
 	return err || !s->search ? err : reach_search_tell(s->search, *ret);
 }
 
+/* Kept for the next report: getting pages back costs more than a small report. */
+#define TRIM_PAD_BYTES (512u << 10)
+
+void session_trim(void)
+{
+	malloc_trim(TRIM_PAD_BYTES);
+}
+
 struct error *session_report(struct session *s, enum report_cause cause)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
@@ -325,6 +333,5 @@ void session_observe(struct session *s)
 		serve_answer(s->serve, snap, has_blocks, clock_now_ns() - begun_ns);
 	error_destroy(err);
 	snapshot_destroy(take(snap));
-	/* As after a report. */
-	malloc_trim(0);
+	session_trim();
 }

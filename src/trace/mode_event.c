@@ -186,7 +186,7 @@ struct error *tracer_drain_events(struct tracer *t, const struct drain_slots *sl
 {
 	const struct source_sizes *sizes = &t->source->sizes;
 	_cleanup_(hits_deinit) struct hits hits = {0};
-	struct error *err = drain_counters(&t->maps, sizes, slots, snap);
+	struct error *err = drain_counters(&t->maps, sizes, slots, NULL, snap);
 
 	*settled = true;
 	snap->event_period = event_period(t->run.event);

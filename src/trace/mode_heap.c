@@ -22,7 +22,13 @@ struct error *tracer_drain_blocks(struct tracer *t, const struct drain_slots *sl
 	struct error *err = drain_blocks(&t->maps, &t->source->sizes, t->control, slots,
 					 &t->ticks, &resolver, kept, snap, settled);
 
-	return err ? err : drain_counters(&t->maps, &t->source->sizes, slots, snap);
+	if (err)
+		return err;
+	/* The last report looks for dead threads in any case: one may have died inside a
+	 * call, which counts nothing. */
+	if (!t->control->enabled)
+		kept = NULL;
+	return drain_counters(&t->maps, &t->source->sizes, slots, kept, snap);
 }
 
 struct error *tracer_drain_heap(struct tracer *t, const struct drain_slots *slots,

@@ -55,6 +55,12 @@ void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
 
 /* --- numbers of stacks ------------------------------------------------------------ */
 
+bool tracer_is_quiet(const struct tracer *t)
+{
+	/* A mapping can have a new stack without any change of the counters. */
+	return !t->run.mappings && drain_kept_is_quiet(&t->kept);
+}
+
 void tracer_catch_up(void *arg)
 {
 	struct tracer *t = arg;
@@ -62,7 +68,9 @@ void tracer_catch_up(void *arg)
 	if (!t->handler)
 		return;
 	miss_handler_catch_up(t->handler);
-	miss_handler_look_over(t->handler);
+	/* Otherwise no probe has walked a stack since that was done. */
+	if (!tracer_is_quiet(t))
+		miss_handler_look_over(t->handler);
 }
 
 uint32_t tracer_stack(void *arg, uint32_t stack)

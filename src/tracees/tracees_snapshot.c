@@ -10,6 +10,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	_cleanup_(families_deinit) struct families families = {0};
 	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
 	struct error *err = NULL;
+	bool is_suspect;
 
 	if (!slots)
 		return error_no_memory();
@@ -35,12 +36,15 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	snap->losses[LOSS_FILES_UNTRACED] += ts->untraced.count;
 	/* After the blocks, because a library that was loaded meanwhile may be on their
 	 * stacks. Reading the mappings of thousands of processes takes seconds, so with
-	 * many processes only those are read that the kernel reported as changed. */
+	 * many processes only those are read that the kernel reported as changed. If
+	 * nothing was allocated or freed either, no stack is new. */
+	is_suspect = !ts->watch ||
+		     (ts->list.len <= TRACEES_MANY && !tracer_is_quiet(ts->tracer));
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];
 
 		t->maps_changed |=
-			ts->list.len <= TRACEES_MANY || !ts->watch || t->has_loaded;
+			is_suspect || (t->has_loaded && !tracer_is_quiet(ts->tracer));
 		if (tracees_may_name(&families, t, i))
 			err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 		if (!err && !ts->is_cut_off)

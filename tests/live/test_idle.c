@@ -5,6 +5,7 @@
  * reports must not wake memtrace one by one.
  */
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,10 +70,87 @@ static void sleeps_while_it_follows_forks(void)
 	check_sleeps("--unwind auto --follow-forks");
 }
 
+/* Wakeups of the processes that open and read files for memtrace. */
+static unsigned long wakeups_of_helpers(const struct live_process *memtrace,
+					unsigned *count)
+{
+	char path[64];
+	unsigned long sum = 0;
+	int pid = (int)live_pid(memtrace), child;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	file = fopen(path, "re");
+	REQUIRE(file);
+	for (*count = 0; fscanf(file, "%d", &child) == 1; ++*count)
+		sum += threads_sum(child).wakeups;
+	fclose(file);
+	return sum;
+}
+
+static void read_reports(struct live_process *memtrace, unsigned count)
+{
+	while (count--) {
+		json_t *report = live_read_json(memtrace, 60);
+
+		REQUIRE(report);
+		CHECK_INT(compare_losses(report, NULL), 0);
+		json_decref(report);
+	}
+}
+
+/* The next report of this cause. */
+static json_t *read_until(struct live_process *memtrace, const char *cause)
+{
+	for (;;) {
+		json_t *report = live_read_json(memtrace, 60);
+
+		REQUIRE(report);
+		if (!strcmp(json_string_value(live_get(report, "cause")), cause))
+			return report;
+		json_decref(report);
+	}
+}
+
+/* While the target does nothing, reports need no names and no mappings. */
+static void reports_read_nothing_anew(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace =
+		memtrace_start(live_pid(oracle), "--unwind auto -i 1");
+	unsigned long before, after;
+	unsigned helpers;
+	json_t *report, *truth;
+
+	oracle_do(oracle, "run keep 100 1");
+	/* From the fourth report without a change on. */
+	read_reports(memtrace, SETTLE_S + 2);
+	before = wakeups_of_helpers(memtrace, &helpers);
+	read_reports(memtrace, IDLE_S);
+	after = wakeups_of_helpers(memtrace, &helpers);
+	printf("%u helpers, %lu wakeups\n", helpers, after - before);
+	CHECK(helpers > 0 && before > 0);
+	CHECK_INT(after, before);
+
+	/* What happens then is reported as ever. */
+	oracle_do(oracle, "run mixed 1000 1");
+	live_signal(memtrace, SIGINT);
+	report = read_until(memtrace, "stopped");
+	truth = oracle_ask(oracle, "truth");
+	CHECK_INT(compare_heap(truth, report, true), 0);
+	CHECK_INT(compare_totals(truth, report), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	json_decref(truth);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+}
+
 int main(void)
 {
 	live_require_root();
 	RUN(sleeps_while_programs_start);
 	RUN(sleeps_while_it_follows_forks);
+	RUN(reports_read_nothing_anew);
 	return check_done();
 }

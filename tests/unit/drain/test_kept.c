@@ -233,8 +233,55 @@ static void a_block_that_moves(void)
 	bench_deinit(&b);
 }
 
+/* The calls whose thread has died, in a new snapshot of this process. */
+static uint64_t count_dead(struct bench *b, struct drain_kept *kept)
+{
+	const struct drain_slots slots = {b->process, NULL};
+	struct snapshot *snap = snapshot_create();
+	uint64_t dead;
+
+	REQUIRE(snap && snapshot_add_process(snap, getpid()));
+	REQUIRE(!drain_counters(&b->maps, &b->sizes, &slots, kept, snap));
+	dead = snap->losses[LOSS_CALLS_ABANDONED];
+	snapshot_destroy(snap);
+	return dead;
+}
+
+/* While nothing happens, the table of calls is not searched for dead threads. */
+static void dead_threads_are_counted_after_events(void)
+{
+	struct bench b;
+	struct fence fence;
+
+	bench_init(&b, &fence);
+	/* No thread has this number, which is above PID_MAX_LIMIT. */
+	b.pending[7].owner = ABI_CALLER_KEY(1) | 0xfffffe;
+	for (int i = 0; i < 3; i++) {
+		CHECK_INT(read_blocks(&b), 0);
+		CHECK_INT(drain_kept_is_quiet(&b.kept), i == 2);
+		CHECK_INT(count_dead(&b, &b.kept), 1);
+	}
+	/* Shows whether the table is read. */
+	b.pending[8] = b.pending[7];
+	CHECK_INT(read_blocks(&b), 0);
+	CHECK_INT(count_dead(&b, &b.kept), 1);
+	/* The last report reads it in any case. */
+	CHECK_INT(count_dead(&b, NULL), 2);
+	count_one(&b, ABI_ALLOCATIONS);
+	CHECK_INT(read_blocks(&b), 0);
+	CHECK(!drain_kept_is_quiet(&b.kept));
+	CHECK_INT(count_dead(&b, &b.kept), 2);
+	for (int i = 0; i < 2; i++)
+		CHECK_INT(read_blocks(&b), 0);
+	CHECK(drain_kept_is_quiet(&b.kept));
+	drain_kept_drop(&b.kept);
+	CHECK(!drain_kept_is_quiet(&b.kept));
+	bench_deinit(&b);
+}
+
 int main(void)
 {
+	RUN(dead_threads_are_counted_after_events);
 	RUN(reads_only_after_events);
 	RUN(counted_before_it_was_stored);
 	RUN(of_other_processes);
