@@ -105,6 +105,12 @@ void reading_deinit(struct reading *reading)
 	*reading = (struct reading){.reader = NULL};
 }
 
+void reading_begin_observation(const struct reading *reading)
+{
+	if (reading->reader)
+		reader_begin_observation(reading->reader);
+}
+
 void reading_begin_report(const struct reading *reading)
 {
 	if (reading->reader)

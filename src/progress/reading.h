@@ -33,6 +33,8 @@ void reading_deinit(struct reading *reading);
 
 /* A report begins. */
 void reading_begin_report(const struct reading *reading);
+/* reader_begin_observation(). */
+void reading_begin_observation(const struct reading *reading);
 
 /* A report has its names: print on stderr how many debug files could not be fetched for
  * it. */

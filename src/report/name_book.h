@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names of a run's frames, kept from snapshot to snapshot: only frames of new stacks
- * are looked up. Private to report/; report/recorded.h has the functions for others. */
+ * are looked up. Others create one for report/recorded.h; the rest is private to report/.
+ */
 #ifndef REPORT_NAME_BOOK_H
 #define REPORT_NAME_BOOK_H
 
-#include "report/recorded.h"
+#include "report/report.h"
 #include "symbol/cache.h"
 #include "util/hashmap.h"
 #include "util/vec.h"
@@ -27,6 +28,10 @@ struct name_book {
 	struct snapshot store;
 	VEC(struct snapshot_name) fresh; /* scratch */
 };
+
+/* NULL when out of memory. */
+struct name_book *name_book_create(void);
+void name_book_destroy(struct name_book *book);
 
 /* Forget all names if `snap` has other processes, or if their code has changed. False:
  * memory is out. */

@@ -20,10 +20,7 @@ struct error *report_record_names(struct snapshot *snap,
 				  void (*progress)(void *arg, const char *phase),
 				  void *arg) __attribute__((warn_unused_result));
 
-/* The names of a run's frames, kept from snapshot to snapshot. NULL when out of memory.
- */
-struct name_book *name_book_create(void);
-void name_book_destroy(struct name_book *book);
+struct name_book; /* report/name_book.h */
 
 /*
  * The same as report_record_names(), many times faster if most frames are in `book`,

@@ -13,6 +13,7 @@
 #include "tracees/forked.h"
 #include "confined/shed.h"
 #include "render/table/renderers.h"
+#include "report/name_book.h"
 #include "report/recorded.h"
 #include "util/cleanup.h"
 #include "util/say_error.h"

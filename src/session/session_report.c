@@ -8,6 +8,7 @@
 #include <time.h>
 #include "output/stripped_note.h"
 #include "tracees/runtimes.h"
+#include "report/name_book.h"
 #include "report/recorded.h"
 #include "report/view.h"
 #include "util/cleanup.h"
@@ -301,7 +302,10 @@ static struct error *take_observation(struct session *s, bool has_blocks,
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
 	_cleanup_(freep) struct frame_cache **frames = NULL;
 	bool apart = saves_apart(s);
-	struct error *err = take_snapshot(s, !has_blocks, &snap);
+	struct error *err;
+
+	reading_begin_observation(&s->tracees.reading);
+	err = take_snapshot(s, !has_blocks, &snap);
 
 	if (!err && has_blocks)
 		err = timeline_show(apart ? s->saved_timeline : s->timeline, snap);

@@ -151,9 +151,14 @@ void reader_destroy(struct reader *reader)
 	free(reader);
 }
 
-void reader_begin_report(struct reader *reader)
+void reader_begin_observation(struct reader *reader)
 {
 	reader->spent_ns = 0;
+}
+
+void reader_begin_report(struct reader *reader)
+{
+	reader_begin_observation(reader);
 	if (reader->fetcher)
 		fetcher_begin_report(reader->fetcher);
 }

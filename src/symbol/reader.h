@@ -48,6 +48,9 @@ void reader_destroy(struct reader *reader);
 /* A report begins, with the whole time for it (also fetcher_begin_report()). */
 void reader_begin_report(struct reader *reader);
 
+/* A snapshot for clients begins, with the whole time for the lookups. */
+void reader_begin_observation(struct reader *reader);
+
 /* fetcher_lost(); 0 without names.debuginfod. */
 unsigned reader_lost_files(struct reader *reader, const char **ret_why);
 

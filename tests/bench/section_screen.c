@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "large_snapshot.h"
+#include "report/name_book.h"
 #include "report/recorded.h"
 #include "screen/compose.h"
 #include "screen/loader.h"

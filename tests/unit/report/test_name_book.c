@@ -3,6 +3,7 @@
  * without. */
 #include "unit/render/fixture.h"
 
+#include "report/name_book.h"
 #include "report/recorded.h"
 
 static void clear(struct snapshot *snap)

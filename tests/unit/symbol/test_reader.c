@@ -353,7 +353,7 @@ static void names_of_later_reports(void)
 	reader_begin_report(reader);
 	CHECK(!puts_off(second));
 	CHECK(puts_off(symbolizer));
-	reader_begin_report(reader);
+	reader_begin_observation(reader);
 	CHECK(!puts_off(symbolizer));
 	CHECK_INT(warnings, 1);
 	symbolizer_destroy(symbolizer);
