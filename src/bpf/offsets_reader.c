@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/offsets_reader.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "bpf/kernel_identity.h"
 #include "util/cleanup.h"
+#include "util/quiet_thread.h"
 
 static void *run(void *arg)
 {
@@ -18,13 +18,7 @@ static void *run(void *arg)
 
 void offsets_reader_init(struct offsets_reader *r)
 {
-	sigset_t all, before;
-
-	/* Signals are the main thread's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r->is_running = !pthread_create(&r->thread, NULL, run, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r->is_running = !quiet_thread_start(&r->thread, NULL, run, r);
 }
 
 void offsets_reader_deinit(struct offsets_reader *r)

@@ -2,9 +2,9 @@
 #include "reach/sweep.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "util/quiet_thread.h"
 
 /* A thread takes so much at a time, and more if there is very much. */
 #define SLICE_BYTES (UINT64_C(8) << 20)
@@ -71,14 +71,11 @@ static void *sweep(void *arg)
 static bool start(struct sweeper *sweeper)
 {
 	pthread_attr_t attributes;
-	sigset_t all, before;
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	sweeper->runs = !pthread_create(&sweeper->thread, &attributes, sweep, sweeper);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sweeper->runs =
+		!quiet_thread_start(&sweeper->thread, &attributes, sweep, sweeper);
 	pthread_attr_destroy(&attributes);
 	return sweeper->runs;
 }

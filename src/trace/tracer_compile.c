@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 
 #include "arch/arch.h"
@@ -13,6 +12,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/phases.h"
+#include "util/quiet_thread.h"
 
 DEFINE_CLEANUP(struct source *, source_destroy);
 DEFINE_CLEANUP(struct compiler *, compiler_destroy);
@@ -226,19 +226,6 @@ static void *load_beside(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct beside *b, pthread_t *ret)
-{
-	sigset_t all, before;
-	int err;
-
-	/* Signals are the main thread's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(ret, NULL, load_beside, b);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err;
-}
-
 /* Load all programs. This thread loads the programs of t->compiler, and another one the
  * programs of the parallel compilation. */
 static struct error *load(struct tracer *t, struct beside *b)
@@ -249,7 +236,7 @@ static struct error *load(struct tracer *t, struct beside *b)
 
 	if (err)
 		return err;
-	has_thread = b->compiler && !start_thread(b, &thread);
+	has_thread = b->compiler && !quiet_thread_start(&thread, NULL, load_beside, b);
 	err = t->mode->load(t, b->programs);
 	if (has_thread)
 		pthread_join(thread, NULL);

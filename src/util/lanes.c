@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include "util/budget.h"
 #include "util/clock.h"
 #include "util/fd_table.h"
+#include "util/quiet_thread.h"
 
 #define THREAD_NAME  "memtrace-proc"
 #define STACK_BYTES  (128 << 10)
@@ -191,7 +191,6 @@ static bool start_thread(struct lane *lane)
 {
 	pthread_attr_t attributes;
 	pthread_condattr_t clock;
-	sigset_t all, before;
 	pthread_t thread;
 	int err;
 
@@ -203,10 +202,7 @@ static bool start_thread(struct lane *lane)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&thread, &attributes, serve, lane);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = quiet_thread_start(&thread, &attributes, serve, lane);
 	pthread_attr_destroy(&attributes);
 	if (!err)
 		lane->state = LANE_IDLE;
