@@ -92,26 +92,11 @@ static bool leads_to(const struct proc *proc, const struct mapped_file *file,
 	       mapped.st_ino == st->st_ino && mapped.st_dev == st->st_dev;
 }
 
-/* The first file with this inode number, or the place where it would be. */
-static size_t find_inode(const struct mapped_files *files, uint64_t inode)
-{
-	size_t low = 0, high = files->list.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (files->list.data[middle].inode < inode)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool find(const struct mapped_files *files, const struct proc *proc,
 		 const struct stat *st)
 {
-	size_t first = find_inode(files, st->st_ino), end = first;
+	size_t first = vec_count_up_to(&files->list, inode, st->st_ino - 1);
+	size_t end = first;
 
 	for (; end < files->list.len && files->list.data[end].inode == st->st_ino; end++)
 		if (files->list.data[end].major == major(st->st_dev) &&

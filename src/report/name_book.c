@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/mix.h"
 #include "util/text_hash.h"
-
-#define MIX UINT64_C(0x9e3779b97f4a7c15)
 
 struct name_book *name_book_create(void)
 {
@@ -37,12 +36,6 @@ void name_book_clear(struct name_book *book)
 	vec_deinit(&book->store.names);
 	vec_deinit(&book->store.sources);
 	string_table_deinit(&book->store.strings);
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * MIX;
-	return hash ^ hash >> 29;
 }
 
 /* --- are the names still right? ----------------------------------------------------- */

@@ -8,15 +8,8 @@
 #include "report/recorded.h"
 #include "report/view.h"
 #include "util/cleanup.h"
+#include "util/mix.h"
 #include "util/text_hash.h"
-
-#define MIX UINT64_C(0x9e3779b97f4a7c15)
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * MIX;
-	return hash ^ hash >> 29;
-}
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
