@@ -189,12 +189,12 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	struct error *err = NULL;
 
 	*settled = kept && drain_kept_begin(kept, &d);
-	if (*settled) {
-		err = drain_read_moving(&d);
-	} else {
+	if (!*settled) {
 		err = read_all(&d, settled);
 		if (kept)
 			drain_kept_end(kept, &d, !err && *settled);
+	} else if (snap->wants_moving) {
+		err = drain_read_moving(&d);
 	}
 
 	snap->has_moving |= d.has_moving;

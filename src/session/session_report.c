@@ -38,6 +38,7 @@ static struct error *take_snapshot(struct session *s, bool sums_only,
 	if (!snap)
 		return error_no_memory();
 	snap->sums_only = sums_only;
+	snap->wants_moving = s->search;
 	clock_gettime(CLOCK_REALTIME, &now);
 	snap->wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	if (s->options->library && s->tracees.scope == SCOPE_ALL) {

@@ -426,9 +426,9 @@ struct snapshot {
 	 * may be missing or listed twice (LOSS_SNAPSHOTS_UNSETTLED counts such
 	 * snapshots). */
 	bool inconsistent;
-	/* A realloc() was under way: where its block is now was not known. Not in
-	 * files. */
-	bool has_moving;
+	/* A realloc() was under way: where its block is now was not known. Valid if
+	 * `wants_moving` was set before the snapshot was taken. Not in files. */
+	bool has_moving, wants_moving;
 
 	/* Only in a snapshot for or from a file (snapshot/file.h). */
 	bool ages_unknown; /* blocks have no times: --combined-only */

@@ -141,6 +141,7 @@ static size_t read_blocks(struct bench *b)
 	size_t count;
 
 	REQUIRE(snap);
+	snap->wants_moving = true;
 	REQUIRE(!drain_blocks(&b->maps, &b->sizes, &b->control, &slots, &ticks, &resolver,
 			      &b->kept, snap, &settled));
 	CHECK(settled);
