@@ -62,6 +62,22 @@ drain_blocks(const struct drain_maps *maps, const struct source_sizes *sizes,
 	     struct drain_kept *kept, struct snapshot *snap, bool *settled)
 	__attribute__((warn_unused_result));
 
+/* A block of a snapshot. */
+struct drain_known {
+	uint64_t key; /* ABI_KEY() */
+	uint64_t size_bytes, time_ns;
+	uint32_t tid;
+	bool is_there;
+};
+
+/* Set is_there for the blocks that are in the tables. Their processes must be stopped.
+ * What a realloc() holds is not found. `attached_ns` is that of the snapshot. */
+struct error *
+drain_find_same(const struct drain_maps *maps, const struct source_sizes *sizes,
+		const struct abi_control *control, const struct tick_clock *ticks,
+		uint64_t attached_ns, struct drain_known blocks[], size_t count)
+	__attribute__((warn_unused_result));
+
 /* Ask the resolver for the stack of each block that has the number of a miss; for use
  * between snapshots. Blocks in the buckets get the number of their stack. A block that
  * moves during the call may be left out. */

@@ -3,12 +3,13 @@
 
 #include <time.h>
 
-/* Ticks are rounded down, possibly to a time before the attach. */
-static uint64_t block_time_ns(const struct drain *d, const struct abi_block *b)
+uint64_t drain_time_ns(const struct tick_clock *ticks, uint64_t attached_ns,
+		       const struct abi_block *block)
 {
-	uint64_t time_ns = tick_clock_time_ns(d->ticks, ABI_TICKS(b->thread, b->tick));
+	uint64_t time_ns =
+		tick_clock_time_ns(ticks, ABI_TICKS(block->thread, block->tick));
 
-	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
+	return time_ns < attached_ns ? attached_ns : time_ns;
 }
 
 /* Convert a block of the probes to a block of the snapshot. */
@@ -22,7 +23,7 @@ static struct snapshot_block block_from(const struct drain *d, uint64_t key,
 		.process = slot < d->sizes->process_slots ? d->slots->process[slot]
 							  : SNAPSHOT_NO_PROCESS,
 		.size_bytes = b->size_bytes,
-		.time_ns = block_time_ns(d, b),
+		.time_ns = drain_time_ns(d->ticks, d->snap->attached_ns, b),
 		.stack = b->stack, /* resolved later: it may not be stored yet */
 		.tid = ABI_TID(b->thread),
 	};

@@ -44,6 +44,11 @@ struct drain {
  * this bit. */
 #define DRAIN_HELD (1ull << 63)
 
+/* When the block was allocated. Ticks are rounded down, possibly to a time before the
+ * attach: then that is returned. */
+uint64_t drain_time_ns(const struct tick_clock *ticks, uint64_t attached_ns,
+		       const struct abi_block *block);
+
 /* Index in snap->blocks of a block that was read from bucket `at`, or DRAIN_NOWHERE. */
 size_t drain_find_in_bucket(const struct drain *d, uint32_t at, uint64_t key);
 

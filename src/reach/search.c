@@ -23,9 +23,17 @@ struct judged {
 /* A process and its candidates. */
 struct candidates {
 	int pid;
-	VEC(uint64_t) addresses; /* ascending */
+	uint32_t process;        /* its index in the snapshot they are from */
+	VEC(uint32_t) numbers;   /* their indices there, into snap->blocks */
+	VEC(uint64_t) addresses; /* theirs, ascending */
 	bool is_stopped;
 };
+
+static void candidates_deinit(struct candidates *candidates)
+{
+	vec_deinit(&candidates->numbers);
+	vec_deinit(&candidates->addresses);
+}
 
 struct reach_search {
 	struct reach_search_options options;
@@ -74,7 +82,7 @@ void reach_search_be_strict(struct reach_search *search, int pid)
 static void drop_candidates(struct reach_search *search)
 {
 	vec_foreach (process, &search->processes)
-		vec_deinit(&process->addresses);
+		candidates_deinit(process);
 	search->processes.len = 0;
 }
 
@@ -124,19 +132,6 @@ static void gathered_deinit(struct gathered *gathered)
 	free(gathered->number);
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static bool is_wanted(const struct candidates *only, uint64_t address)
-{
-	return !only || bsearch(&address, only->addresses.data, only->addresses.len,
-				sizeof(address), compare_addresses);
-}
-
 /* Does the snapshot have all blocks of a process that was traced from its start on? */
 static bool has_all_blocks(const struct snapshot *snap)
 {
@@ -153,61 +148,71 @@ static bool has_all_blocks(const struct snapshot *snap)
 	return !snap->inconsistent;
 }
 
-/* Set the level of each block in the table. The blocks of `only` are candidates; if it is
- * NULL, all blocks are. Both lists are ascending. */
-static void mark_candidates(const struct candidates *only, struct reach_table *table)
+/* Set the level of each block in the table, which has all blocks of the process. */
+static void mark_candidates(const struct candidates *candidates,
+			    struct reach_table *table)
 {
+	const uint64_t *address = candidates->addresses.data;
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < table->count; i++) {
-		bool is_one = true;
-
-		if (only) {
-			while (at < only->addresses.len &&
-			       only->addresses.data[at] < table->start[i])
-				at++;
-			is_one = at < only->addresses.len &&
-				 only->addresses.data[at] == table->start[i];
-		}
-		table->level[i] = is_one ? REACH_UNREACHED : REACH_REACHED;
+		while (at < candidates->addresses.len && address[at] < table->start[i])
+			at++;
+		table->level[i] =
+			at < candidates->addresses.len && address[at] == table->start[i]
+				? REACH_UNREACHED
+				: REACH_REACHED;
 	}
 }
 
-/* Fill the table with the blocks of `process`; with `only`, with those candidates that
- * are still there, and if the table is whole, with the others, too. */
+/* Can the table have all blocks of `process`? For a verification (`is_stopped`) not while
+ * a realloc() is under way: what it has moved already is in memory that would count as
+ * free. */
+static bool can_be_whole(const struct reach_search *search, const struct snapshot *snap,
+			 uint32_t process, bool is_stopped)
+{
+	return snap->processes.data[process].pid == search->strict_pid &&
+	       has_all_blocks(snap) && !(is_stopped && snap->has_moving);
+}
+
+static void add_block(struct gathered *to, const struct snapshot *snap, uint32_t number)
+{
+	const struct snapshot_block *block = &snap->blocks[BLOCK_HEAP].data[number];
+	uint32_t at = to->table.count++;
+
+	to->table.start[at] = block->address;
+	to->table.end[at] = block->address + block->size_bytes;
+	to->number[at] = number;
+}
+
+/* Fill the table with the candidates, or if `only` is NULL, with all blocks of
+ * `process`. */
 static struct error *gather(struct reach_search *search, const struct snapshot *snap,
 			    uint32_t process, const struct candidates *only,
 			    struct gathered *ret)
 {
-	/* What a realloc() has moved already is in memory that would count as free. */
-	bool is_whole = snap->processes.data[process].pid == search->strict_pid &&
-			has_all_blocks(snap) && !(only && snap->has_moving);
-	size_t most = snap->blocks[BLOCK_HEAP].len;
-	uint32_t count = 0;
+	size_t all = snap->blocks[BLOCK_HEAP].len;
+	size_t most = only ? only->numbers.len : all;
 	struct error *err;
 
-	if (most >= REACH_NONE)
+	if (most >= REACH_NONE || all >= REACH_NONE)
 		return error_no_memory();
 	ret->number = calloc(most + 1, sizeof(*ret->number));
 	err = ret->number
 		      ? reach_scanner_table(search->scanner, (uint32_t)most, &ret->table)
 		      : error_no_memory();
-	for (size_t i = 0; !err && i < most; i++) {
-		const struct snapshot_block *block = &snap->blocks[BLOCK_HEAP].data[i];
-
-		if (block->process != process ||
-		    (!is_whole && !is_wanted(only, block->address)))
-			continue;
-		ret->table.start[count] = block->address;
-		ret->table.end[count] = block->address + block->size_bytes;
-		ret->number[count++] = (uint32_t)i;
-	}
 	if (err)
 		return err;
-	count = reach_blocks_tidy(ret->table.start, ret->table.end, ret->number, count);
-	reach_scanner_pack(search->scanner, count, &ret->table);
-	ret->table.is_whole = is_whole;
-	mark_candidates(only, &ret->table);
+	ret->table.count = 0;
+	for (size_t i = 0; only && i < only->numbers.len; i++)
+		add_block(ret, snap, only->numbers.data[i]);
+	for (size_t i = 0; !only && i < all; i++)
+		if (snap->blocks[BLOCK_HEAP].data[i].process == process)
+			add_block(ret, snap, (uint32_t)i);
+	reach_scanner_pack(search->scanner,
+			   reach_blocks_tidy(ret->table.start, ret->table.end,
+					     ret->number, ret->table.count),
+			   &ret->table);
 	return NULL;
 }
 
@@ -227,20 +232,21 @@ static void say_not_strict(struct reach_search *search, int pid)
 
 /* Without candidates there is nothing to verify: the process is not stopped. */
 static struct error *add_candidates(struct reach_search *search, int pid,
-				    const struct gathered *blocks)
+				    uint32_t process, const struct gathered *blocks)
 {
-	struct candidates found = {.pid = pid};
+	struct candidates found = {.pid = pid, .process = process};
 
 	for (uint32_t i = 0; i < blocks->table.count; i++)
 		if (blocks->table.level[i] != REACH_REACHED &&
-		    !vec_push(&found.addresses, blocks->table.start[i])) {
-			vec_deinit(&found.addresses);
+		    (!vec_push(&found.numbers, blocks->number[i]) ||
+		     !vec_push(&found.addresses, blocks->table.start[i]))) {
+			candidates_deinit(&found);
 			return error_no_memory();
 		}
-	if (found.addresses.len ? vec_push(&search->processes, found)
-				: vec_push(&search->judged, (struct judged){.pid = pid}))
+	if (found.numbers.len ? vec_push(&search->processes, found)
+			      : vec_push(&search->judged, (struct judged){.pid = pid}))
 		return NULL;
-	vec_deinit(&found.addresses);
+	candidates_deinit(&found);
 	return error_no_memory();
 }
 
@@ -252,6 +258,9 @@ static struct error *look_at(struct reach_search *search, const struct snapshot 
 	struct reach_effort effort = {0};
 	struct error *err = gather(search, snap, process, NULL, &blocks);
 
+	blocks.table.is_whole = can_be_whole(search, snap, process, false);
+	for (uint32_t i = 0; !err && i < blocks.table.count; i++)
+		blocks.table.level[i] = REACH_UNREACHED;
 	if (!err && pid == search->strict_pid && !blocks.table.is_whole)
 		say_not_strict(search, pid);
 	if (!err && blocks.table.count)
@@ -264,7 +273,7 @@ static struct error *look_at(struct reach_search *search, const struct snapshot 
 			"%d s",
 			pid, (int)(LOOK_NS / 1000000000));
 	if (!err)
-		err = add_candidates(search, pid, &blocks);
+		err = add_candidates(search, pid, process, &blocks);
 	add_effort(search, &effort);
 	return leave_out(search, err);
 }
@@ -343,13 +352,80 @@ static struct error *add_found(struct reach_search *search, const struct snapsho
 	return NULL;
 }
 
-static struct error *verify(struct reach_search *search, const struct snapshot *snap,
-			    uint32_t process, const struct candidates *candidates)
+/* Drop the candidates that are not there any more. */
+static void keep_candidates(struct candidates *candidates, const bool is_there[])
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < candidates->numbers.len; i++)
+		if (is_there[i]) {
+			candidates->numbers.data[kept] = candidates->numbers.data[i];
+			candidates->addresses.data[kept++] =
+				candidates->addresses.data[i];
+		}
+	candidates->numbers.len = candidates->addresses.len = kept;
+}
+
+struct error *reach_search_recheck(struct reach_search *search,
+				   const struct snapshot *before,
+				   reach_find_same *find_same, void *arg)
+{
+	vec_foreach (c, &search->processes) {
+		_cleanup_(freep) bool *is_there =
+			calloc(c->numbers.len + 1, sizeof(*is_there));
+		struct error *err;
+
+		if (!is_there)
+			return error_no_memory();
+		if (!c->is_stopped)
+			continue;
+		err = find_same(arg, before, c->numbers.data, c->numbers.len, is_there);
+		c->is_stopped = !err;
+		if (!err)
+			keep_candidates(c, is_there);
+		err = leave_out(search, err);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+bool reach_search_wants_all(const struct reach_search *search)
+{
+	vec_foreach (process, &search->processes)
+		if (process->is_stopped && process->pid == search->strict_pid)
+			return true;
+	return false;
+}
+
+/* The index of the process in `stopped`, if that has all of its blocks. */
+static bool find_whole(const struct reach_search *search, const struct snapshot *stopped,
+		       int pid, uint32_t *ret)
+{
+	for (uint32_t i = 0; stopped && i < stopped->processes.len; i++)
+		if (stopped->processes.data[i].pid == pid &&
+		    can_be_whole(search, stopped, i, true)) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+static struct error *verify(struct reach_search *search, const struct snapshot *before,
+			    const struct snapshot *stopped,
+			    const struct candidates *candidates)
 {
 	_cleanup_(gathered_deinit) struct gathered blocks = {.number = NULL};
+	uint32_t process = candidates->process;
+	bool is_whole = find_whole(search, stopped, candidates->pid, &process);
+	const struct snapshot *snap = is_whole ? stopped : before;
 	struct reach_effort effort = {0};
-	struct error *err = gather(search, snap, process, candidates, &blocks);
+	struct error *err =
+		gather(search, snap, process, is_whole ? NULL : candidates, &blocks);
 
+	blocks.table.is_whole = is_whole;
+	if (!err && is_whole)
+		mark_candidates(candidates, &blocks.table);
 	if (!err)
 		err = reach_scanner_verify(
 			search->scanner, candidates->pid, &blocks.table,
@@ -363,7 +439,8 @@ static struct error *verify(struct reach_search *search, const struct snapshot *
 }
 
 struct error *reach_search_verify(struct reach_search *search,
-				  const struct snapshot *snap)
+				  const struct snapshot *before,
+				  const struct snapshot *stopped)
 {
 	uint64_t until_ns = search->stopped_ns + search->pause.stopping_ns;
 	struct error *err = NULL;
@@ -371,12 +448,8 @@ struct error *reach_search_verify(struct reach_search *search,
 	if (search->processes.len)
 		search->pause.table_ns = clock_now_ns() - until_ns;
 	vec_foreach (candidates, &search->processes)
-		for (uint32_t i = 0; !err && i < snap->processes.len; i++)
-			if (candidates->is_stopped && !snap->processes.data[i].exited &&
-			    snap->processes.data[i].pid == candidates->pid) {
-				err = verify(search, snap, i, candidates);
-				candidates->is_stopped = false;
-			}
+		if (!err && candidates->is_stopped)
+			err = verify(search, before, stopped, candidates);
 	until_ns += search->pause.table_ns;
 	if (search->sums.pause_ns)
 		search->pause.search_ns = saturate_subtract(
@@ -424,8 +497,10 @@ struct error *reach_search_tell(struct reach_search *search, struct snapshot *sn
 	if (!search->sums.count)
 		return NULL;
 	snap->search = search->sums;
-	/* First the verdicts of earlier searches: what they called lost may be freed. */
+	/* First the verdicts of earlier searches: what they called lost may be freed. So
+	 * may what the last one found, if the process has gone on since. */
 	return reach_verdicts_audit(&search->verdicts, snap) && take_over(search) &&
+			       reach_verdicts_audit(&search->verdicts, snap) &&
 			       reach_verdicts_fill(&search->verdicts, snap)
 		       ? NULL
 		       : error_no_memory();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The searches for unreachable blocks of a run (--unreachable): from one snapshot of live
- * blocks, which gives the candidates, to another one, which is made while the processes
- * are stopped. What is live and what is in memory are then of the same moment.
+ * The searches for unreachable blocks of a run (--unreachable). The blocks of a snapshot
+ * give the candidates. Those of them that are there still when the processes are stopped
+ * are verified: what is live and what is in memory are then of the same moment.
  */
 #ifndef REACH_SEARCH_H
 #define REACH_SEARCH_H
@@ -49,23 +49,43 @@ struct error *reach_search_look(struct reach_search *search, const struct snapsh
  * next two functions. */
 void reach_search_stop(struct reach_search *search);
 
-/* Verify the candidates with a snapshot that was made since, and let the processes go on.
- * reach_search_tell() must be called with the same snapshot next. */
+/* Which of these heap blocks of `snap` are there still, neither freed nor moved?
+ * `numbers` has `count` indices into snap->blocks[BLOCK_HEAP]; is_there[i] is to be set
+ * for each. */
+typedef struct error *reach_find_same(void *arg, const struct snapshot *snap,
+				      const uint32_t numbers[], size_t count,
+				      bool is_there[]);
+
+/* Drop the candidates that were freed between the snapshot `before`, from which they are,
+ * and the stop. Fails only if memory is out. */
+struct error *reach_search_recheck(struct reach_search *search,
+				   const struct snapshot *before,
+				   reach_find_same *find_same, void *arg)
+	__attribute__((warn_unused_result));
+
+/* Does reach_search_verify() need a snapshot of the stopped processes? */
+bool reach_search_wants_all(const struct reach_search *search);
+
+/* Verify the candidates, and let the processes go on. `before` as above; `stopped` is
+ * NULL, or the snapshot that reach_search_wants_all() asked for. reach_search_tell() must
+ * be called next. */
 struct error *reach_search_verify(struct reach_search *search,
-				  const struct snapshot *snap)
+				  const struct snapshot *before,
+				  const struct snapshot *stopped)
 	__attribute__((warn_unused_result));
 
 /* Let the processes continue, and end the search without verdicts. */
 void reach_search_give_up(struct reach_search *search);
 
-/* Add to `snap` what is known from all searches. Before the first search: nothing. */
+/* Add to `snap`, made since the last stop, what is known from all searches. Before the
+ * first search: nothing. */
 struct error *reach_search_tell(struct reach_search *search, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
 /* Of the last search: the times of its parts during which processes were stopped, ns. */
 struct reach_pause {
 	uint64_t stopping_ns;
-	uint64_t table_ns; /* until reach_search_verify() was called: for the snapshot */
+	uint64_t table_ns; /* until reach_search_verify() was called */
 	uint64_t search_ns;
 };
 

@@ -187,10 +187,34 @@ static void freeze(struct session *s)
 		tracer_freeze(s->kernel_tracer);
 }
 
-/* Take a snapshot that a search can verify its candidates with: of stopped processes. */
+static struct error *find_same(void *arg, const struct snapshot *snap,
+			       const uint32_t numbers[], size_t count, bool is_there[])
+{
+	const struct session *s = arg;
+
+	return tracees_find_same(&s->tracees, snap, numbers, count, is_there);
+}
+
+/* While processes are stopped: verify what may be lost. *ret is the snapshot of this
+ * moment, if the search needs it. */
+static struct error *verify(struct session *s, const struct snapshot *before,
+			    struct snapshot **ret)
+{
+	struct error *err = reach_search_recheck(s->search, before, find_same, s);
+
+	if (!err && reach_search_wants_all(s->search))
+		err = take_snapshot(s, false, ret);
+	if (!err)
+		return reach_search_verify(s->search, before, *ret);
+	reach_search_give_up(s->search);
+	return err;
+}
+
+/* Search for blocks that are lost, and take a snapshot in which they are. */
 static struct error *search(struct session *s, bool is_final, struct snapshot **ret)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *before = NULL;
+	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
 	struct error *err = take_snapshot(s, false, &before);
 
 	if (!err)
@@ -202,10 +226,11 @@ static struct error *search(struct session *s, bool is_final, struct snapshot **
 	 * was not looked at. */
 	if (is_final)
 		freeze(s);
-	err = take_snapshot(s, false, ret);
+	err = verify(s, before, &snap);
+	if (!err && !snap)
+		err = take_snapshot(s, false, &snap);
 	if (!err)
-		return reach_search_verify(s->search, *ret);
-	reach_search_give_up(s->search);
+		*ret = take(snap);
 	return err;
 }
 

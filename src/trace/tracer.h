@@ -239,6 +239,17 @@ struct error *tracer_snapshot(struct tracer *tracer, const uint32_t slots[],
 			      const struct families *families, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
+/*
+ * Which of these heap blocks of `snap` have neither been freed nor moved since?
+ * `numbers` has `count` indices into snap->blocks[BLOCK_HEAP], and is_there[i] is set
+ * for each. The processes of the blocks must be stopped. `slots` as for
+ * tracer_snapshot(). A block that a realloc() holds counts as moved.
+ */
+struct error *tracer_find_same(struct tracer *tracer, const uint32_t slots[],
+			       const struct snapshot *snap, const uint32_t numbers[],
+			       size_t count, bool is_there[])
+	__attribute__((warn_unused_result));
+
 /* Does a run with this configuration put probes inside functions, if a plan has any
  * (plan_site.body)? */
 bool tracer_takes_bodies(const struct trace_config *config,

@@ -149,6 +149,12 @@ bool tracees_are_gone(const struct tracees *tracees);
 struct error *tracees_snapshot(struct tracees *tracees, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
+/* tracer_find_same(), for processes that are stopped. */
+struct error *tracees_find_same(const struct tracees *tracees,
+				const struct snapshot *snap, const uint32_t numbers[],
+				size_t count, bool is_there[])
+	__attribute__((warn_unused_result));
+
 /* Does (or did) a traced process see the files of this machine at their paths? `arg` is
  * the struct tracees. False also if it is not traced. */
 bool tracees_have_our_root(void *arg, int pid);

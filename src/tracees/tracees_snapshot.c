@@ -62,6 +62,33 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	return err;
 }
 
+/* For each process of the snapshot its slot now; for one that is gone, a number that no
+ * block has. */
+static uint32_t *slots_now(const struct tracees *ts, const struct snapshot *snap)
+{
+	uint32_t *slots = calloc(snap->processes.len + 1, sizeof(*slots));
+
+	for (size_t i = 0; slots && i < snap->processes.len; i++) {
+		int pid = snap->processes.data[i].pid;
+		/* Usually the list has not changed since. */
+		const struct tracee *t = i < ts->list.len && ts->list.data[i]->pid == pid
+						 ? ts->list.data[i]
+						 : tracees_find(ts, pid);
+
+		slots[i] = t && t->is_traced ? t->slot : UINT32_MAX;
+	}
+	return slots;
+}
+
+struct error *tracees_find_same(const struct tracees *ts, const struct snapshot *snap,
+				const uint32_t numbers[], size_t count, bool is_there[])
+{
+	_cleanup_(freep) uint32_t *slots = slots_now(ts, snap);
+
+	return slots ? tracer_find_same(ts->tracer, slots, snap, numbers, count, is_there)
+		     : error_no_memory();
+}
+
 bool tracees_cut_off(struct tracees *ts, bool are_named)
 {
 	ts->is_cut_off = true;

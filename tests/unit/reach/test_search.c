@@ -10,8 +10,8 @@
 
 DEFINE_CLEANUP(struct snapshot *, snapshot_destroy);
 
-#define BLOCKS      10
-#define BLOCK_BYTES 64
+#define BLOCKS      9
+#define BLOCK_BYTES 64 /* one word for each other block */
 #define ARENA_BYTES ((size_t)1 << 20)
 
 static char *arena;
@@ -23,13 +23,38 @@ static uint64_t address_of(size_t block)
 
 /* All blocks are on one page. Pointers to them are before the first one, where no block
  * is. */
-static __attribute__((noinline)) void arrange(void *unused)
+static __attribute__((noinline)) void point_from_outside(void *unused)
 {
 	volatile uint64_t *words = (volatile uint64_t *)(void *)arena;
 
 	(void)unused;
 	for (size_t i = 0; i < BLOCKS; i++)
 		words[i] = address_of(i);
+}
+
+static __attribute__((noinline)) void fill_first(void)
+{
+	volatile uint64_t *words = (volatile uint64_t *)(uintptr_t)address_of(0);
+
+	for (size_t i = 1; i < BLOCKS; i++)
+		words[i - 1] = address_of(i);
+}
+
+/* Overwrites what the function called before has left on the stack. */
+static __attribute__((noinline)) void forget(void)
+{
+	volatile char over[1024];
+
+	for (size_t i = 0; i < sizeof(over); i++)
+		over[i] = 0;
+}
+
+/* Nothing points to block 0, and only this one points to the others. */
+static __attribute__((noinline)) void point_from_first(void *unused)
+{
+	(void)unused;
+	fill_first();
+	forget();
 }
 
 static struct snapshot *snapshot_of(int pid)
@@ -47,7 +72,7 @@ static struct snapshot *snapshot_of(int pid)
 
 /* Start a process. Its blocks are at addresses that no earlier search has left anywhere
  * in this process. */
-static struct child start(void)
+static struct child start(void (*arrange)(void *))
 {
 	struct child child;
 
@@ -59,50 +84,113 @@ static struct child start(void)
 	return child;
 }
 
-/* The number of blocks that are lost. `is_moving`: a realloc() was under way at the
- * stop. */
-static uint64_t search(bool is_strict, bool is_moving)
+/* Blocks below this number have been freed before the stop. */
+static struct error *find_same(void *arg, const struct snapshot *snap,
+			       const uint32_t numbers[], size_t count, bool is_there[])
+{
+	const size_t *freed = arg;
+
+	for (size_t i = 0; i < count; i++) {
+		REQUIRE(numbers[i] < snap->blocks[BLOCK_HEAP].len);
+		is_there[i] = numbers[i] >= *freed;
+	}
+	return NULL;
+}
+
+struct course {
+	void (*arrange)(void *);
+	bool is_strict, is_moving; /* a realloc() was under way at the stop */
+	size_t freed;              /* blocks, before the stop; */
+	size_t freed_later;        /* between it and the snapshot of the report */
+};
+
+/* What a search finds. */
+static struct snapshot_unreachable search(const struct course *course)
 {
 	const struct reach_search_options options = {.max_pause_ns =
 							     UINT64_C(20000000000)};
-	struct child child = start();
+	struct child child = start(course->arrange);
 	_cleanup_(snapshot_destroyp) struct snapshot *before = snapshot_of(child.pid);
-	_cleanup_(snapshot_destroyp) struct snapshot *stopped = snapshot_of(child.pid);
+	_cleanup_(snapshot_destroyp) struct snapshot *after = snapshot_of(child.pid);
+	size_t freed = course->freed;
+	struct snapshot_unreachable found;
 	struct reach_search *search;
 	struct reach_pause pause;
-	uint64_t lost;
+	bool wants_all;
 
 	REQUIRE(!reach_search_create(&options, &search));
-	if (is_strict)
+	if (course->is_strict)
 		reach_search_be_strict(search, child.pid);
-	before->has_moving = stopped->has_moving = is_moving;
+	before->has_moving = after->has_moving = course->is_moving;
 	REQUIRE(!reach_search_look(search, before));
 	reach_search_stop(search);
-	REQUIRE(!reach_search_verify(search, stopped));
-	REQUIRE(!reach_search_tell(search, stopped));
-	CHECK_INT(stopped->search.unsearched, 0);
+	REQUIRE(!reach_search_recheck(search, before, find_same, &freed));
+	wants_all = reach_search_wants_all(search);
+	REQUIRE(!reach_search_verify(search, before, wants_all ? after : NULL));
+	after->blocks[BLOCK_HEAP].len -= course->freed_later;
+	REQUIRE(!reach_search_tell(search, after));
+	CHECK_INT(after->search.unsearched, 0);
 	/* Nothing is stopped if there are no candidates. */
 	pause = reach_search_pause(search);
-	CHECK_INT(pause.stopping_ns > 0, is_strict);
-	CHECK_INT(pause.search_ns > 0, is_strict);
+	CHECK((pause.stopping_ns > 0) == (after->search.pause_ns > 0));
+	CHECK_INT(wants_all, course->is_strict && pause.stopping_ns > 0);
 	CHECK(pause.stopping_ns + pause.table_ns + pause.search_ns <=
-	      stopped->search.took_ns);
-	lost = stopped->search.total.lost.count;
+	      after->search.took_ns);
+	found = after->search.total;
 	reach_search_destroy(search);
 	child_end(&child);
-	return lost;
+	return found;
 }
 
 static void free_memory_holds_nothing_if_it_is_known(void)
 {
-	CHECK_INT(search(false, false), 0);
-	CHECK_INT(search(true, false), BLOCKS);
+	struct course course = {.arrange = point_from_outside};
+
+	CHECK_INT(search(&course).lost.count, 0);
+	course.is_strict = true;
+	CHECK_INT(search(&course).lost.count, BLOCKS);
 }
 
 /* Where a block is moved to is not known, and may be what counts as free. */
 static void a_block_that_moves_holds_others(void)
 {
-	CHECK_INT(search(true, true), 0);
+	const struct course course = {
+		.arrange = point_from_outside, .is_strict = true, .is_moving = true};
+
+	CHECK_INT(search(&course).lost.count, 0);
+}
+
+static void a_lost_block_leads_to_others(void)
+{
+	struct course course = {.arrange = point_from_first};
+	struct snapshot_unreachable found = search(&course);
+
+	CHECK_INT(found.lost.count, 1);
+	CHECK_INT(found.held.count, BLOCKS - 1);
+	course.is_strict = true;
+	CHECK_INT(search(&course).held.count, BLOCKS - 1);
+}
+
+/* The memory of a block that was freed before the stop may belong to anything. */
+static void a_freed_candidate_holds_others(void)
+{
+	const struct course course = {.arrange = point_from_first, .freed = 1};
+	struct snapshot_unreachable found = search(&course);
+
+	CHECK_INT(found.lost.count, 0);
+	CHECK_INT(found.held.count, 0);
+	CHECK_INT(found.lost_but_freed.count, 0);
+}
+
+/* What is freed once the process goes on was no leak, and is counted as a mistake. */
+static void freed_before_the_report(void)
+{
+	const struct course course = {.arrange = point_from_first, .freed_later = 2};
+	struct snapshot_unreachable found = search(&course);
+
+	CHECK_INT(found.lost.count, 1);
+	CHECK_INT(found.held.count, BLOCKS - 3);
+	CHECK_INT(found.lost_but_freed.count, 2);
 }
 
 int main(void)
@@ -111,5 +199,8 @@ int main(void)
 		check_skip("only root can stop any process");
 	RUN(free_memory_holds_nothing_if_it_is_known);
 	RUN(a_block_that_moves_holds_others);
+	RUN(a_lost_block_leads_to_others);
+	RUN(a_freed_candidate_holds_others);
+	RUN(freed_before_the_report);
 	return check_done();
 }

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which blocks of a snapshot are in the tables still? This test writes the tables, as the
+ * probes do. */
+#include "check.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "abi.h"
+#include "abi_walk.h"
+#include "drain/drain.h"
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+
+#define BUCKETS     64
+#define LIVE_BYTES  (BUCKETS * sizeof(struct abi_live_bucket))
+#define SPILL       64
+
+#define TID         77
+#define SIZE_BYTES  24
+#define ATTACHED_NS 1000
+#define TICK_NS     10
+
+struct tables {
+	struct drain_maps maps;
+	struct source_sizes sizes;
+	struct abi_live_bucket *live; /* mapped; NULL: all blocks are in the hash */
+	struct abi_control control;
+};
+
+static int create(uint32_t type, uint32_t key_bytes, uint32_t value_bytes, uint32_t count,
+		  uint32_t flags)
+{
+	union bpf_attr attr = {.map_type = type,
+			       .key_size = key_bytes,
+			       .value_size = value_bytes,
+			       .max_entries = count,
+			       .map_flags = flags};
+	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+
+	if (fd == -EPERM)
+		check_skip("no BPF without privileges");
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+static void tables_init(struct tables *t, bool has_buckets)
+{
+	*t = (struct tables){
+		.maps = {.live = -1,
+			 .live_spill = create(BPF_MAP_TYPE_HASH, sizeof(uint64_t),
+					      sizeof(struct abi_block), SPILL, 0)},
+		.sizes = {.live_buckets = has_buckets ? BUCKETS : 0},
+	};
+	if (!has_buckets)
+		return;
+	t->maps.live = create(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
+			      sizeof(struct abi_live_bucket), BUCKETS, BPF_F_MMAPABLE);
+	t->live = mapped_open(t->maps.live, LIVE_BYTES);
+	REQUIRE(t->live);
+}
+
+static void tables_deinit(struct tables *t)
+{
+	mapped_close(t->live, LIVE_BYTES);
+	if (t->maps.live >= 0)
+		close(t->maps.live);
+	close(t->maps.live_spill);
+}
+
+static struct abi_block block_at(uint32_t tick)
+{
+	return (struct abi_block){.size_bytes = SIZE_BYTES, .thread = TID, .tick = tick};
+}
+
+/* Store a block in one of the two buckets of its key. */
+static void store(struct tables *t, uint64_t key, int choice, uint32_t tick)
+{
+	struct abi_live_bucket *bucket =
+		&t->live[abi_live_hash(key >> 3, BUCKETS, choice)];
+	const struct abi_block block = block_at(tick);
+	int way = 0;
+
+	while (bucket->key[way])
+		REQUIRE(++way < ABI_LIVE_WAYS);
+	bucket->entry[way].size_bytes = (uint32_t)block.size_bytes;
+	bucket->entry[way].thread = block.thread;
+	bucket->entry[way].tick = block.tick;
+	bucket->key[way] = key >> 3;
+}
+
+static void spill(struct tables *t, uint64_t key, uint32_t tick)
+{
+	struct abi_block block = block_at(tick);
+
+	REQUIRE(!sys_bpf_insert(t->maps.live_spill, &key, &block));
+	t->control.spilled_blocks++;
+}
+
+/* Is the block there that was allocated at `time_ns`? */
+static bool finds(struct tables *t, uint64_t key, uint64_t size_bytes, uint64_t time_ns,
+		  uint32_t tid)
+{
+	const struct tick_clock ticks = {.tick_ns = TICK_NS};
+	struct drain_known known = {.key = key,
+				    .size_bytes = size_bytes,
+				    .time_ns = time_ns,
+				    .tid = tid,
+				    .is_there = true};
+
+	REQUIRE(!drain_find_same(&t->maps, &t->sizes, &t->control, &ticks, ATTACHED_NS,
+				 &known, 1));
+	return known.is_there;
+}
+
+static void in_either_bucket(void)
+{
+	const uint64_t first = ABI_KEY(1, 0x1000), second = ABI_KEY(1, 0x2000);
+	struct tables t;
+
+	tables_init(&t, true);
+	store(&t, first, 0, 200);
+	store(&t, second, 1, 300);
+	CHECK(finds(&t, first, SIZE_BYTES, 200 * TICK_NS, TID));
+	CHECK(finds(&t, second, SIZE_BYTES, 300 * TICK_NS, TID));
+	/* Of another process. */
+	CHECK(!finds(&t, ABI_KEY(2, 0x1000), SIZE_BYTES, 200 * TICK_NS, TID));
+	CHECK(!finds(&t, ABI_KEY(1, 0x3000), SIZE_BYTES, 200 * TICK_NS, TID));
+	tables_deinit(&t);
+}
+
+/* The allocator has given the address to another block. */
+static void another_block_at_the_address(void)
+{
+	const uint64_t key = ABI_KEY(1, 0x1000);
+	struct tables t;
+
+	tables_init(&t, true);
+	store(&t, key, 0, 200);
+	CHECK(finds(&t, key, SIZE_BYTES, 200 * TICK_NS, TID));
+	CHECK(!finds(&t, key, SIZE_BYTES + 1, 200 * TICK_NS, TID));
+	CHECK(!finds(&t, key, SIZE_BYTES, 199 * TICK_NS, TID));
+	CHECK(!finds(&t, key, SIZE_BYTES, 200 * TICK_NS, TID + 1));
+	tables_deinit(&t);
+}
+
+/* Snapshots say so, too. */
+static void no_block_is_older_than_the_attach(void)
+{
+	const uint64_t key = ABI_KEY(1, 0x1000);
+	struct tables t;
+
+	tables_init(&t, true);
+	store(&t, key, 0, ATTACHED_NS / TICK_NS - 1);
+	CHECK(finds(&t, key, SIZE_BYTES, ATTACHED_NS, TID));
+	tables_deinit(&t);
+}
+
+/* Blocks that are large, or at odd addresses, or for which the buckets have no room. */
+static void in_the_hash(void)
+{
+	const uint64_t key = ABI_KEY(1, 0x1000), odd = ABI_KEY(1, 0x1004);
+	struct tables t;
+
+	for (int has_buckets = 0; has_buckets < 2; has_buckets++) {
+		tables_init(&t, has_buckets);
+		spill(&t, key, 200);
+		spill(&t, odd, 300);
+		CHECK(finds(&t, key, SIZE_BYTES, 200 * TICK_NS, TID));
+		CHECK(finds(&t, odd, SIZE_BYTES, 300 * TICK_NS, TID));
+		CHECK(!finds(&t, key, SIZE_BYTES, 300 * TICK_NS, TID));
+		CHECK(!finds(&t, ABI_KEY(1, 0x2000), SIZE_BYTES, 200 * TICK_NS, TID));
+		tables_deinit(&t);
+	}
+}
+
+int main(void)
+{
+	RUN(in_either_bucket);
+	RUN(another_block_at_the_address);
+	RUN(no_block_is_older_than_the_attach);
+	RUN(in_the_hash);
+	return check_done();
+}
