@@ -15,11 +15,11 @@
 
 #include "check.h"
 #include "live/holder_sites.h"
+#include "live/searched.h"
 #include "live/trace.h"
 #include "util/cleanup.h"
 
-#define SEARCHES 100
-#define MOVES    10 /* searches while an array moves */
+#define MOVES 10 /* searches while an array moves */
 
 /* The sum of `key` over the rows of a site: a site may be called from several places.
  * -1: it has no row. */
@@ -130,19 +130,10 @@ static int64_t check_others(const json_t *report)
 	return vectors + tables;
 }
 
-static struct live_process *start(const char *options, struct live_process **target)
-{
-	struct live_process *memtrace;
-
-	*target = target_start(HOLDER_BINARY);
-	memtrace = memtrace_start(live_pid(*target), options);
-	oracle_do(*target, "make");
-	return memtrace;
-}
-
 static void each_place_gives_its_verdict(void)
 {
-	struct live_process *target, *memtrace = start("--unreachable -v", &target);
+	struct live_process *target,
+		*memtrace = searched_start("--unreachable -v", &target);
 	json_t *report = memtrace_report(memtrace);
 
 	CHECK_CONTAINS(live_stderr(memtrace), "reading the table of live blocks");
@@ -294,7 +285,7 @@ static void there_is_nothing_to_verify(void)
 static void low_tags_are_an_option(void)
 {
 	struct live_process *target,
-		*memtrace = start("--unreachable --unreachable-tagged", &target);
+		*memtrace = searched_start("--unreachable --unreachable-tagged", &target);
 	json_t *report = memtrace_stop(memtrace);
 
 	CHECK_INT(found(report, "site_low_tag", "possible_blocks"), 0);
@@ -307,7 +298,7 @@ static void low_tags_are_an_option(void)
 /* The kernel does not show requests in flight, but that a process can have some. */
 static void requests_in_flight_are_said(void)
 {
-	struct live_process *target, *memtrace = start("--unreachable", &target);
+	struct live_process *target, *memtrace = searched_start("--unreachable", &target);
 	json_t *report = memtrace_report(memtrace);
 
 	CHECK_INT(live_int(report, "heap.search.unseen_rings"), 0);
@@ -329,7 +320,7 @@ static void requests_in_flight_are_said(void)
 /* Who frees a block that was called lost still had a pointer to it. */
 static void freed_blocks_were_not_lost(void)
 {
-	struct live_process *target, *memtrace = start("--unreachable", &target);
+	struct live_process *target, *memtrace = searched_start("--unreachable", &target);
 	json_t *report = memtrace_report(memtrace);
 
 	CHECK_INT(found(report, "site_hidden", "lost_blocks"), 1);
@@ -348,7 +339,7 @@ static void freed_blocks_were_not_lost(void)
 static void verdicts_hold(void)
 {
 	struct live_process *target,
-		*memtrace = start("--unreachable-every 2 -i 0.5", &target);
+		*memtrace = searched_start("--unreachable-every 2 -i 0.5", &target);
 	int64_t searches = 0, seen = 0;
 
 	for (int i = 0; i < 20 && searches < 3; i++) {
@@ -369,169 +360,6 @@ static void verdicts_hold(void)
 	live_destroy(target);
 }
 
-/* Under a debugger a process cannot be searched: the report says so, and is whole. */
-static void another_tracer_is_said(void)
-{
-	struct live_process *target, *memtrace = start("--unreachable", &target);
-	pid_t pid = live_pid(target), debugger = fork();
-	json_t *report;
-
-	REQUIRE(debugger >= 0);
-	if (!debugger) {
-		if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	live_sleep(0.5);
-	report = memtrace_report(memtrace);
-	CHECK_INT(live_int(report, "heap.search.unsearched"), 1);
-	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 0);
-	CHECK(live_int(report, "heap.live_blocks") > 30);
-	CHECK_CONTAINS(live_stderr(memtrace), "is being traced by process");
-	json_decref(report);
-	kill(debugger, SIGKILL);
-	REQUIRE(waitpid(debugger, NULL, 0) == debugger);
-	oracle_do(target, "work");
-	report = memtrace_stop(memtrace);
-	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
-	json_decref(report);
-	live_destroy(target);
-}
-
-/* A report without verdicts: one line says why. */
-static void check_unsearched(const json_t *report, struct live_process *memtrace,
-			     const char *why)
-{
-	const char *line = strstr(live_stderr(memtrace), why);
-
-	CHECK_INT(live_int(report, "heap.search.unsearched"), 1);
-	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 0);
-	CHECK_INT(live_int(report, "heap.search.possible_blocks"), 0);
-	CHECK_INT(live_int(report, "heap.search.unverified_blocks"), 0);
-	CHECK(live_int(report, "heap.live_blocks") > 30);
-	if (!line)
-		live_fail("not said: %s\n%s", why, live_stderr(memtrace));
-	CHECK(line && !strstr(line + 1, why));
-}
-
-static char state_of(pid_t pid)
-{
-	char path[32], text[512], *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-
-	REQUIRE(file && fgets(text, sizeof(text), file));
-	end = strrchr(text, ')');
-	return end ? end[2] : 0;
-}
-
-/* A thread that waits in the kernel, where no signal reaches it, does not stop. */
-static void uninterruptible_sleep_is_said(void)
-{
-	struct live_process *target, *memtrace = start("--unreachable", &target);
-	_cleanup_(freep) char *answer = NULL;
-	json_t *report;
-
-	live_send(target, "vfork");
-	for (int i = 0; i < 1000 && state_of(live_pid(target)) != 'D'; i++)
-		live_sleep(0.001);
-	REQUIRE(state_of(live_pid(target)) == 'D');
-	report = memtrace_report(memtrace);
-	check_unsearched(report, memtrace, "does not stop: it waits in the kernel");
-	json_decref(report);
-	/* It goes on, and stops next time. */
-	answer = live_read_line(target, 60);
-	REQUIRE(answer);
-	oracle_do(target, "work");
-	report = memtrace_stop(memtrace);
-	CHECK_INT(live_int(report, "heap.search.unsearched"), 0);
-	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
-	json_decref(report);
-	live_destroy(target);
-}
-
-/* The kernel may refuse ptrace(2). */
-static void a_refused_stop_is_said(void)
-{
-	struct live_process *target = target_start(HOLDER_BINARY), *memtrace;
-	char pid[16];
-	json_t *report;
-
-	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
-
-	const char *const argv[] = {WITHOUT_PTRACE_BINARY,
-				    memtrace_path,
-				    "--pid",
-				    pid,
-				    "--format",
-				    "json",
-				    "--top",
-				    "0",
-				    "-i",
-				    "3600",
-				    "--older",
-				    "0",
-				    "--unreachable",
-				    NULL};
-
-	memtrace = live_start(argv);
-	REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", 60));
-	oracle_do(target, "make");
-	report = memtrace_report(memtrace);
-	check_unsearched(report, memtrace, "does not let memtrace stop process");
-	json_decref(report);
-	json_decref(memtrace_stop(memtrace));
-	oracle_do(target, "work");
-	live_destroy(target);
-}
-
-/* A program under search answers each request. */
-static void a_hundred_searches(void)
-{
-	struct live_process *target, *memtrace = start("--unreachable", &target);
-	double longest_s = 0;
-
-	for (int i = 0; i < SEARCHES; i++) {
-		json_t *report;
-		double before_s;
-
-		live_signal(memtrace, SIGUSR1);
-		for (int k = 0; k < 5; k++) {
-			before_s = live_now_s();
-			oracle_do(target, "work");
-			if (live_now_s() - before_s > longest_s)
-				longest_s = live_now_s() - before_s;
-		}
-		report = live_read_json(memtrace, 60);
-		REQUIRE(report);
-		CHECK_INT(live_int(report, "heap.search.lost_blocks"), 7);
-		CHECK_INT(live_int(report, "heap.search.lost_but_freed_blocks"), 0);
-		json_decref(report);
-	}
-	printf("the slowest of %d answers took %.1f ms\n", 5 * SEARCHES, longest_s * 1e3);
-	json_decref(memtrace_stop(memtrace));
-	live_destroy(target);
-}
-
-/* A process that is killed while it is searched, and one that executes another
- * program. */
-static void the_process_ends_meanwhile(void)
-{
-	for (int i = 0; i < 10; i++) {
-		struct live_process *target, *memtrace = start("--unreachable", &target);
-
-		live_signal(memtrace, SIGUSR1);
-		live_sleep(0.002 * i);
-		live_signal(target, SIGKILL);
-		CHECK_INT(live_wait(memtrace, 60), 0);
-		live_destroy(memtrace);
-		live_destroy(target);
-	}
-}
-
 /* Saved snapshots keep the verdicts. */
 static void snapshots_keep_them(void)
 {
@@ -540,7 +368,7 @@ static void snapshots_keep_them(void)
 	json_t *report;
 
 	REQUIRE(asprintf(&options, "--unreachable --save %s", path) > 0);
-	memtrace = start(options, &target);
+	memtrace = searched_start(options, &target);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(target);
 
@@ -580,11 +408,6 @@ int main(void)
 	RUN(requests_in_flight_are_said);
 	RUN(freed_blocks_were_not_lost);
 	RUN(verdicts_hold);
-	RUN(another_tracer_is_said);
-	RUN(uninterruptible_sleep_is_said);
-	RUN(a_refused_stop_is_said);
-	RUN(a_hundred_searches);
-	RUN(the_process_ends_meanwhile);
 	RUN(snapshots_keep_them);
 	return check_done();
 }
