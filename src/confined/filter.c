@@ -132,7 +132,8 @@ static const int scanning[] = {
 	SCMP_SYS(access),
 	SCMP_SYS(faccessat),
 	SCMP_SYS(faccessat2),
-	SCMP_SYS(setitimer),
+	SCMP_SYS(timer_create),
+	SCMP_SYS(timer_settime),
 };
 
 /* Of ptrace(2), whose first argument is the request. */

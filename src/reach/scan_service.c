@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/time.h>
+#include <time.h>
 
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -35,6 +35,10 @@ struct scan_service {
 	uint64_t said_ns;
 	int pid; /* that is searched */
 	bool is_searching;
+	/* Sends SIGALRM, with the service as its value. In the child, once it is needed:
+	 * a child that was forked has no timers of its parent. */
+	timer_t timer;
+	bool has_timer;
 };
 
 size_t scan_table_bytes(uint32_t count)
@@ -75,23 +79,21 @@ struct reach_effort scan_effort_get(struct wire *in)
 }
 
 /* SIGALRM comes at `at_ns`. 0: never. */
-static void set_alarm(uint64_t at_ns)
+static void set_alarm(struct scan_service *service, uint64_t at_ns)
 {
-	uint64_t now_ns = clock_now_ns();
-	uint64_t in_us = at_ns > now_ns ? (at_ns - now_ns) / 1000 + 1 : 1;
-	const struct itimerval timer = {
-		.it_value = {.tv_sec = (time_t)(in_us / 1000000),
-			     .tv_usec = (suseconds_t)(in_us % 1000000)}};
-	const struct itimerval none = {.it_value = {.tv_sec = 0}};
+	const struct itimerspec at = {
+		.it_value = {.tv_sec = (time_t)(at_ns / 1000000000),
+			     .tv_nsec = (long)(at_ns % 1000000000)}};
 
-	setitimer(ITIMER_REAL, at_ns ? &timer : &none, NULL);
+	if (service->has_timer)
+		timer_settime(service->timer, TIMER_ABSTIME, &at, NULL);
 }
 
 /* Let this process be killed LATE_NS after `deadline_ns`. 0: never. */
-static void end_at(uint64_t deadline_ns)
+static void end_at(struct scan_service *service, uint64_t deadline_ns)
 {
 	signal(SIGALRM, SIG_DFL);
-	set_alarm(deadline_ns ? saturate_add(deadline_ns, LATE_NS) : 0);
+	set_alarm(service, deadline_ns ? saturate_add(deadline_ns, LATE_NS) : 0);
 }
 
 /* Is a process stopped? */
@@ -103,16 +105,17 @@ static bool has_stopped(const struct scan_service *service)
 	return false;
 }
 
-/* The service of this process while it awaits a request and processes are stopped. The
- * handler of a signal gets no argument. */
-static struct scan_service *waiting;
-
-static void let_go(int signal)
+static void let_go(int number, siginfo_t *info, void *context)
 {
+	struct scan_service *service = info->si_value.sival_ptr;
 	int before = errno;
 
-	(void)signal;
-	vec_foreach (target, &waiting->targets)
+	(void)number;
+	(void)context;
+	/* Another process may send SIGALRM, too. */
+	if (info->si_code != SI_TIMER)
+		return;
+	vec_foreach (target, &service->targets)
 		reach_scan_let_go(target);
 	errno = before;
 }
@@ -121,13 +124,13 @@ static void let_go(int signal)
  * verification. Then the processes go on at the deadline. */
 static void wait_for_request(struct scan_service *service)
 {
-	const struct sigaction action = {.sa_handler = let_go, .sa_flags = SA_RESTART};
+	const struct sigaction action = {.sa_sigaction = let_go,
+					 .sa_flags = SA_RESTART | SA_SIGINFO};
 
 	if (!has_stopped(service))
 		return;
-	waiting = service;
 	sigaction(SIGALRM, &action, NULL);
-	set_alarm(service->deadline_ns);
+	set_alarm(service, service->deadline_ns);
 }
 
 /* When nothing is stopped, nothing is urgent. */
@@ -137,7 +140,7 @@ static void settle(void *arg)
 
 	if (has_stopped(service))
 		return;
-	end_at(service->is_searching ? clock_now_ns() + STALL_NS : 0);
+	end_at(service, service->is_searching ? clock_now_ns() + STALL_NS : 0);
 }
 
 static void say(void *arg, uint64_t read_bytes)
@@ -210,7 +213,7 @@ static struct error *search(struct scan_service *service, struct reach_target *t
 	table.is_whole = is_whole;
 	service->is_searching = true;
 	if (has_stopped(service))
-		end_at(deadline_ns);
+		end_at(service, deadline_ns);
 	settle(service);
 	if (request->number == SCAN_FIRST)
 		err = reach_scan_first(target, &service->words, &table, deadline_ns,
@@ -231,10 +234,21 @@ static struct error *stop(struct scan_service *service, struct reach_target *tar
 	struct error *err;
 
 	service->deadline_ns = deadline_ns;
-	end_at(deadline_ns);
+	end_at(service, deadline_ns);
 	err = reach_scan_stop(target, deadline_ns);
 	settle(service);
 	return err;
+}
+
+static struct error *make_timer(struct scan_service *service)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
+				 .sigev_signo = SIGALRM,
+				 .sigev_value = {.sival_ptr = service}};
+
+	service->has_timer = service->has_timer ||
+			     !timer_create(CLOCK_MONOTONIC, &event, &service->timer);
+	return service->has_timer ? NULL : error_no_memory();
 }
 
 static struct error *answer(void *state, struct confined_request *request)
@@ -244,6 +258,9 @@ static struct error *answer(void *state, struct confined_request *request)
 	struct error *err;
 
 	signal(SIGALRM, SIG_IGN);
+	err = make_timer(service);
+	if (err)
+		return err;
 	service->server = request->server;
 	if (request->number == SCAN_RELEASE) {
 		release_all(service);
