@@ -31,7 +31,7 @@ uint32_t block_stack(const struct snapshot *snap, const struct snapshot_block *b
 	return snapshot_stack_index(snap, block->stack);
 }
 
-struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate)
+struct report_sum report_sum_from(const struct snapshot_held *sum, bool is_estimate)
 {
 	struct report_sum ret = {
 		.size_bytes = sum->size_bytes,
@@ -47,34 +47,7 @@ struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate)
 	return ret;
 }
 
-void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
-		   double weight)
-{
-	if (!sum->count || block->time_ns < sum->oldest_ns)
-		sum->oldest_ns = block->time_ns;
-	if (block->time_ns > sum->newest_ns)
-		sum->newest_ns = block->time_ns;
-	sum->size_bytes = saturate_add(sum->size_bytes, block->size_bytes);
-	sum->count++;
-	sum->estimated_bytes += weight * (double)block->size_bytes;
-	sum->estimated_count += weight;
-}
-
-void stack_sum_add_held(struct stack_sum *sum, const struct snapshot_held *held)
-{
-	if (!held->count)
-		return;
-	if (!sum->count || held->oldest_ns < sum->oldest_ns)
-		sum->oldest_ns = held->oldest_ns;
-	if (held->newest_ns > sum->newest_ns)
-		sum->newest_ns = held->newest_ns;
-	sum->size_bytes = saturate_add(sum->size_bytes, held->size_bytes);
-	sum->count = saturate_add(sum->count, held->count);
-	sum->estimated_bytes += held->estimated_bytes;
-	sum->estimated_count += held->estimated_count;
-}
-
-void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
+void stack_sum_add_event(struct snapshot_held *sum, const struct snapshot *snap,
 			 const struct snapshot_event *event)
 {
 	/* The time of the hits is not recorded. */
@@ -90,7 +63,7 @@ void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
 
 /* Events have no age, so all are listed. */
 static void aggregate_events(const struct snapshot *snap, struct stack_sums *ret,
-			     struct stack_sum *live)
+			     struct snapshot_held *live)
 {
 	vec_foreach (event, &snap->events) {
 		uint32_t stack = snapshot_stack_index(snap, event->stack);
@@ -105,7 +78,7 @@ static void aggregate_events(const struct snapshot *snap, struct stack_sums *ret
 /* The sums of a snapshot without blocks (snapshot/sums.h); their ages are not asked for.
  */
 static void aggregate_held(const struct snapshot *snap, enum block_class class,
-			   struct stack_sums *ret, struct stack_sum *live)
+			   struct stack_sums *ret, struct snapshot_held *live)
 {
 	for (uint32_t i = 0; i < snap->held[class].len; i++) {
 		const struct snapshot_held *held = &snap->held[class].data[i];
@@ -113,10 +86,10 @@ static void aggregate_held(const struct snapshot *snap, enum block_class class,
 					 ? snapshot_stack_index(snap, i)
 					 : SNAPSHOT_NO_STACK;
 
-		stack_sum_add_held(live, held);
-		stack_sum_add_held(stack == SNAPSHOT_NO_STACK ? &ret->none
-							      : &ret->stacks.data[stack],
-				   held);
+		snapshot_held_add(live, held);
+		snapshot_held_add(stack == SNAPSHOT_NO_STACK ? &ret->none
+							     : &ret->stacks.data[stack],
+				  held);
 	}
 }
 
@@ -128,7 +101,7 @@ struct error *aggregate_blocks(const struct report *report,
 	const struct snapshot_block *blocks = snap->blocks[section->class].data;
 	size_t count = snap->blocks[section->class].len;
 	size_t stacks = snap->stacks.len;
-	struct stack_sum live = {0}, listed = {0};
+	struct snapshot_held live = {0}, listed = {0};
 	double of_size[SNAPSHOT_BUCKETS] = {0};
 
 	if (!vec_reserve(&ret->stacks, stacks))
@@ -141,17 +114,18 @@ struct error *aggregate_blocks(const struct report *report,
 		const struct snapshot_block *block = &blocks[i];
 		double weight = report_weight(report, section, block->size_bytes);
 
-		stack_sum_add(&live, block, weight);
+		snapshot_held_add_block(&live, block, weight);
 		of_size[histogram_class(block->size_bytes)] += weight;
 		if (!block_is_listed(snap, options, block))
 			continue;
-		stack_sum_add(&listed, block, weight);
+		snapshot_held_add_block(&listed, block, weight);
 
 		uint32_t stack = block_stack(snap, block);
 
-		stack_sum_add(stack == SNAPSHOT_NO_STACK ? &ret->none
-							 : &ret->stacks.data[stack],
-			      block, weight);
+		snapshot_held_add_block(stack == SNAPSHOT_NO_STACK
+						? &ret->none
+						: &ret->stacks.data[stack],
+					block, weight);
 	}
 	if (section->class < BLOCK_EVENT && snap->held[section->class].len) {
 		aggregate_held(snap, section->class, ret, &live);

@@ -5,20 +5,13 @@
 
 #include "report/history.h"
 
-/* Add one block, which stands for `weight` blocks. */
-void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
-		   double weight);
-
-/* Add the blocks of a call path. */
-void stack_sum_add_held(struct stack_sum *sum, const struct snapshot_held *held);
-
 /* Add the hits of an event. Their size is the bytes that the hits stand for; if hits do
  * not stand for bytes, it is the number of hits. */
-void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
+void stack_sum_add_event(struct snapshot_held *sum, const struct snapshot *snap,
 			 const struct snapshot_event *event);
 
 /* Round a sum. Without `is_estimate` the estimate equals the traced numbers. */
-struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate);
+struct report_sum report_sum_from(const struct snapshot_held *sum, bool is_estimate);
 
 /* The age of `block` at the snapshot; 0 if it was allocated after the snapshot's time. */
 uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *block);

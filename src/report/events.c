@@ -83,7 +83,7 @@ struct error *report_events_build(struct builder *b, struct report_section *sect
 	for (size_t i = 0; !err && i < section->row_count; i++) {
 		for (size_t k = p.starts[i]; k < p.starts[i + 1]; k++) {
 			const struct snapshot_event *event = p.list[k];
-			struct stack_sum sum = {0};
+			struct snapshot_held sum = {0};
 
 			stack_sum_add_event(&sum, snap, event);
 			holders_add(&holders, event->process, (double)sum.size_bytes,

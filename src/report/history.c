@@ -9,12 +9,12 @@ void stack_sums_deinit(struct stack_sums *sums)
 	vec_deinit(&sums->stacks);
 }
 
-struct stack_sum stack_sums_get(const struct stack_sums *sums, uint32_t stack)
+struct snapshot_held stack_sums_get(const struct stack_sums *sums, uint32_t stack)
 {
 	if (stack == SNAPSHOT_NO_STACK)
 		return sums->none;
 	return stack < sums->stacks.len ? sums->stacks.data[stack]
-					: (struct stack_sum){0};
+					: (struct snapshot_held){0};
 }
 
 int64_t report_difference(uint64_t a, uint64_t b)

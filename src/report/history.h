@@ -4,22 +4,16 @@
 #define REPORT_HISTORY_H
 
 #include "report/report.h"
+#include "snapshot/sums.h"
 #include "util/vec.h"
-
-/* Sum of the listed blocks of one call path. */
-struct stack_sum {
-	uint64_t size_bytes, count;
-	double estimated_bytes, estimated_count;
-	uint64_t oldest_ns, newest_ns; /* allocation times, CLOCK_MONOTONIC */
-};
 
 /*
  * Sums for each stack index of a snapshot, and one for blocks without a stack. In a run a
  * stack keeps its index, and new stacks are appended.
  */
 struct stack_sums {
-	VEC(struct stack_sum) stacks;
-	struct stack_sum none;
+	VEC(struct snapshot_held) stacks;
+	struct snapshot_held none;
 };
 
 /* The live blocks of a process at the last report. */
@@ -54,7 +48,7 @@ void stack_sums_deinit(struct stack_sums *sums);
 struct report_sum process_sums_get(const struct process_sums *sums, int pid);
 
 /* The sum of `stack` (an index or SNAPSHOT_NO_STACK); 0 if the stack was not there. */
-struct stack_sum stack_sums_get(const struct stack_sums *sums, uint32_t stack);
+struct snapshot_held stack_sums_get(const struct stack_sums *sums, uint32_t stack);
 
 /* The traffic of `stack`; 0 if there was none. */
 struct snapshot_traffic traffic_history_get(const struct traffic_history *history,

@@ -30,7 +30,7 @@ struct error *report_processes_build(const struct report *report,
 	for (size_t i = 0; i < count; i++)
 		processes[i] =
 			(struct report_process){.process = &snap->processes.data[i]};
-	_cleanup_(freep) struct stack_sum *sums = calloc(count + 1, sizeof(*sums));
+	_cleanup_(freep) struct snapshot_held *sums = calloc(count + 1, sizeof(*sums));
 
 	if (!sums)
 		return error_no_memory();
@@ -38,14 +38,15 @@ struct error *report_processes_build(const struct report *report,
 		if (block->process >= count)
 			continue;
 
-		stack_sum_add(&sums[block->process], block,
-			      report_weight(report, section, block->size_bytes));
+		snapshot_held_add_block(
+			&sums[block->process], block,
+			report_weight(report, section, block->size_bytes));
 	}
 	/* Of one process (snapshot/sums.h). */
 	for (size_t i = 0;
 	     count && section->class < BLOCK_EVENT && i < snap->held[section->class].len;
 	     i++)
-		stack_sum_add_held(&sums[0], &snap->held[section->class].data[i]);
+		snapshot_held_add(&sums[0], &snap->held[section->class].data[i]);
 	for (size_t i = 0; section->class == BLOCK_EVENT && i < snap->events.len; i++) {
 		const struct snapshot_event *event = &snap->events.data[i];
 

@@ -9,7 +9,7 @@
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
 
 static bool record_stack(struct snapshot_before *before, size_t class,
-			 const struct stack_sum *sum)
+			 const struct snapshot_held *sum)
 {
 	return vec_push(&before->stacks[class],
 			(struct snapshot_stack_before){
@@ -78,7 +78,7 @@ static bool restore_class(struct report_history *history, size_t class,
 	history->estimated_totals[class] = before->estimated_totals[class];
 	history->estimated_live_bytes[class] = before->estimated_live_bytes[class];
 	vec_foreach (stack, &before->stacks[class]) {
-		const struct stack_sum sum = {
+		const struct snapshot_held sum = {
 			.size_bytes = stack->size_bytes,
 			.count = stack->count,
 			.estimated_bytes = stack->estimated_bytes,

@@ -113,8 +113,8 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 {
 	const struct snapshot *snap = b->snap;
 	enum block_class class = section->class;
-	struct stack_sum now = stack_sums_get(&b->sums[class], stack);
-	struct stack_sum before = stack_sums_get(&b->history->sums[class], stack);
+	struct snapshot_held now = stack_sums_get(&b->sums[class], stack);
+	struct snapshot_held before = stack_sums_get(&b->history->sums[class], stack);
 	struct report_sum now_sum = report_sum_from(&now, section->is_estimate);
 	struct report_sum before_sum = report_sum_from(&before, section->is_estimate);
 	bool is_heap = class == BLOCK_HEAP;

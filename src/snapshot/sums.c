@@ -6,9 +6,8 @@
 #include "snapshot/sampling.h"
 #include "util/saturate.h"
 
-/* As a report adds it (stack_sum_add() in report/aggregate.c). */
-static void add(struct snapshot_held *held, const struct snapshot_block *block,
-		double weight)
+void snapshot_held_add_block(struct snapshot_held *held,
+			     const struct snapshot_block *block, double weight)
 {
 	if (!held->count || block->time_ns < held->oldest_ns)
 		held->oldest_ns = block->time_ns;
@@ -18,6 +17,20 @@ static void add(struct snapshot_held *held, const struct snapshot_block *block,
 	held->count++;
 	held->estimated_bytes += weight * (double)block->size_bytes;
 	held->estimated_count += weight;
+}
+
+void snapshot_held_add(struct snapshot_held *held, const struct snapshot_held *more)
+{
+	if (!more->count)
+		return;
+	if (!held->count || more->oldest_ns < held->oldest_ns)
+		held->oldest_ns = more->oldest_ns;
+	if (more->newest_ns > held->newest_ns)
+		held->newest_ns = more->newest_ns;
+	held->size_bytes = saturate_add(held->size_bytes, more->size_bytes);
+	held->count = saturate_add(held->count, more->count);
+	held->estimated_bytes += more->estimated_bytes;
+	held->estimated_count += more->estimated_count;
 }
 
 /* Sum the blocks of a class. False: memory is out. *fits is false if a block belongs to
@@ -44,10 +57,11 @@ static bool sum_class(const struct snapshot *snap, enum block_class class,
 			*fits = false;
 			return true;
 		}
-		add(&held[has_stack ? block->stack : stacks], block,
-		    block_class_is_sampled(class)
-			    ? sampling_weight(weights, block->size_bytes)
-			    : 1);
+		snapshot_held_add_block(
+			&held[has_stack ? block->stack : stacks], block,
+			block_class_is_sampled(class)
+				? sampling_weight(weights, block->size_bytes)
+				: 1);
 	}
 	return true;
 }

@@ -6,6 +6,13 @@
 
 #include "snapshot/snapshot.h"
 
+/* Add one block, which stands for `weight` blocks. */
+void snapshot_held_add_block(struct snapshot_held *held,
+			     const struct snapshot_block *block, double weight);
+
+/* Add the blocks of `more`. */
+void snapshot_held_add(struct snapshot_held *held, const struct snapshot_held *more);
+
 /*
  * Make `ret` a view of `snap` with the sums of its blocks (snapshot.held), and without
  * the lifetimes and sizes of call paths. It shares everything else. Reports of `ret` have
