@@ -174,7 +174,7 @@ static struct error *render(const struct options *options, size_t kind,
 		if (kind == OUTPUT_JSON)
 			all.show_blocks = options->show_allocs;
 		else
-			all.past = view_find(options->view)->past;
+			all.past = view_lists_past(view_find(options->view));
 		err = report_view(report, &all, &view);
 		return err ? err : renderer_find(format_of(kind))->render(&view, out);
 	}

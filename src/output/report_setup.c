@@ -103,7 +103,7 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				.group_by_process =
 					options->group_by == REPORT_GROUP_PROCESS,
 				/* JSON has the history too, whatever the view. */
-				.past = view->past || is_json,
+				.past = view_lists_past(view) || is_json,
 				.skip_bytes = options->skip_bytes,
 				.skip_count = options->skip_count,
 				.skip_by_traffic = view->past,

@@ -214,6 +214,14 @@ static void be_late(struct reach_target *target, struct reach_effort *ret)
 	reach_scan_release(target);
 }
 
+/* All candidates have been freed meanwhile. */
+static void let_go_unsearched(struct reach_target *target, struct reach_effort *ret)
+{
+	ret->threads = (uint32_t)target->threads.list.len;
+	reach_scan_release(target);
+	ret->pause_ns = ret->took_ns = clock_now_ns() - target->stopped_ns;
+}
+
 struct error *reach_scan_verify(struct reach_target *target,
 				const struct reach_words *words,
 				struct reach_table *table, uint64_t deadline_ns,
@@ -225,6 +233,10 @@ struct error *reach_scan_verify(struct reach_target *target,
 
 	if (target->let_go_ns) {
 		be_late(target, ret);
+		return NULL;
+	}
+	if (!table->count) {
+		let_go_unsearched(target, ret);
 		return NULL;
 	}
 	err = part_init(&part, target->pid, words, table, deadline_ns);

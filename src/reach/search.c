@@ -324,7 +324,8 @@ static enum reach_verdict verdict_of(const struct reach_table *table, uint32_t i
 }
 
 static struct error *add_found(struct reach_search *search, const struct snapshot *snap,
-			       int pid, const struct gathered *blocks, bool is_late)
+			       const struct snapshot_process *process,
+			       const struct gathered *blocks, bool is_late)
 {
 	const struct snapshot_block *all = snap->blocks[BLOCK_HEAP].data;
 	const struct reach_table *table = &blocks->table;
@@ -342,7 +343,8 @@ static struct error *add_found(struct reach_search *search, const struct snapsho
 				      .address = block->address,
 				      .size_bytes = block->size_bytes,
 				      .time_ns = block->time_ns,
-				      .pid = pid,
+				      .since_ns = process->since_ns,
+				      .pid = process->pid,
 				      .stack = block->stack,
 				      .for_stack = all[blocks->number[head]].stack,
 				      .verdict = (uint8_t)verdict,
@@ -426,6 +428,9 @@ static struct error *verify(struct reach_search *search, const struct snapshot *
 	blocks.table.is_whole = is_whole;
 	if (!err && is_whole)
 		mark_candidates(candidates, &blocks.table);
+	/* What the search does not set, because it is late, stays so. */
+	for (uint32_t i = 0; !err && !is_whole && i < blocks.table.count; i++)
+		blocks.table.level[i] = REACH_UNREACHED;
 	if (!err)
 		err = reach_scanner_verify(
 			search->scanner, candidates->pid, &blocks.table,
@@ -435,7 +440,8 @@ static struct error *verify(struct reach_search *search, const struct snapshot *
 		return leave_out(search, err);
 	if (!vec_push(&search->judged, (struct judged){candidates->pid, effort.is_late}))
 		return error_no_memory();
-	return add_found(search, snap, candidates->pid, &blocks, effort.is_late);
+	return add_found(search, snap, &snap->processes.data[process], &blocks,
+			 effort.is_late);
 }
 
 struct error *reach_search_verify(struct reach_search *search,

@@ -129,17 +129,19 @@ static void find_live(const struct reach_verdicts *verdicts, const struct snapsh
 			process && !process->exited ? process->pid : 0, block->address);
 
 		/* Another block may have got its address. */
-		if (found && found->stack == block->stack &&
-		    found->time_ns == block->time_ns &&
+		if (found && found->since_ns == process->since_ns &&
+		    found->stack == block->stack && found->time_ns == block->time_ns &&
 		    found->size_bytes == block->size_bytes)
 			is_live[found - verdicts->list.data] = 1;
 	}
 }
 
-static bool has_process(const struct snapshot *snap, int pid)
+/* Does the process of the block still run the same program? */
+static bool has_process(const struct snapshot *snap, const struct reach_block *v)
 {
 	vec_foreach (process, &snap->processes)
-		if (process->pid == pid && !process->exited)
+		if (process->pid == v->pid && process->since_ns == v->since_ns &&
+		    !process->exited)
 			return true;
 	return false;
 }
@@ -160,7 +162,7 @@ bool reach_verdicts_audit(struct reach_verdicts *verdicts, const struct snapshot
 
 		if (is_live[i])
 			verdicts->list.data[kept++] = v;
-		else if (has_process(snap, v.pid) && !count_freed(verdicts, &v))
+		else if (has_process(snap, &v) && !count_freed(verdicts, &v))
 			return false;
 	}
 	verdicts->list.len = kept;

@@ -24,6 +24,7 @@ enum reach_verdict {
 
 struct reach_block {
 	uint64_t address, size_bytes, time_ns;
+	uint64_t since_ns; /* of the process, as in struct snapshot_process */
 	int pid;
 	uint32_t stack;     /* of the block, as in struct snapshot_block */
 	uint32_t for_stack; /* that it counts for: with REACH_HELD the stack of the lost
@@ -56,7 +57,8 @@ bool reach_verdicts_add(struct reach_verdicts *verdicts,
 void reach_verdicts_sort(struct reach_verdicts *verdicts);
 
 /* Drop the blocks that are not in the snapshot any more, and count the blocks that were
- * freed although a search found them lost, except in a process that has ended. To be
+ * freed although a search found them lost, except in a process that has ended or has
+ * executed another program. To be
  * called before the verdicts of a new search are added. False: memory is out. */
 bool reach_verdicts_audit(struct reach_verdicts *verdicts, const struct snapshot *snap)
 	__attribute__((warn_unused_result));

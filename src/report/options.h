@@ -85,8 +85,8 @@ struct report_options {
 	/* How names of functions and paths of source files are shown. Not in JSON, CSV,
 	 * pprof and collapsed stacks, which have both in full. */
 	enum report_form names, paths;
-	/* Also make rows for call paths that have allocated but hold nothing now. Has
-	 * no effect without traffic. */
+	/* Also make rows for call paths that hold nothing (older than `older_ns`) now,
+	 * but have traffic, or verdicts of a search for unreachable blocks. */
 	bool past;
 	/* Fill report_section.gone. */
 	bool gone;

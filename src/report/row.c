@@ -161,6 +161,14 @@ bool report_row_shows(const struct report_row *row, size_t frame)
 	return true;
 }
 
+bool report_row_has_verdict(const struct report_row *row)
+{
+	const struct snapshot_unreachable *u = row->unreachable;
+
+	return u && (u->lost.count || u->held.count || u->possible.count ||
+		     u->unverified.count || u->lost_but_freed.count);
+}
+
 uint64_t report_row_lost_bytes(const struct report_row *row)
 {
 	return row->unreachable ? snapshot_unreachable_lost(row->unreachable).bytes : 0;

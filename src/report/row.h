@@ -153,6 +153,10 @@ struct report_single {
 					 frame_namer_fill() fills are valid */
 };
 
+/* Has a search found blocks of the row that are not reachable, or called some lost that
+ * were freed later? */
+bool report_row_has_verdict(const struct report_row *row);
+
 /* The bytes of the row's blocks to which nothing points, with those that only these lead
  * to. 0 without a search. */
 uint64_t report_row_lost_bytes(const struct report_row *row);

@@ -84,10 +84,11 @@ static void add_sum(struct report_sum *to, const struct report_sum *sum)
 
 static void leave_out(struct report_left_out *left_out, const struct report_row *row)
 {
+	/* Blocks that are too young to be listed may be lost. */
+	left_out->lost_bytes += report_row_lost_bytes(row);
 	if (!row->sum.count)
 		return;
 	left_out->stack_count++;
-	left_out->lost_bytes += report_row_lost_bytes(row);
 	add_sum(&left_out->sum, &row->sum);
 }
 
@@ -112,7 +113,9 @@ static struct error *rank(struct ranking *r, uint32_t stack)
 	struct error *err;
 
 	report_row_init(r->b, section, stack, &row);
-	is_listed = row.sum.count || (r->b->options->past && row.flow.allocations);
+	is_listed =
+		row.sum.count || (r->b->options->past &&
+				  (row.flow.allocations || report_row_has_verdict(&row)));
 	is_gone = r->b->options->gone && !row.sum.count && row.growth_count < 0;
 	if (!is_listed && !is_gone)
 		return NULL;

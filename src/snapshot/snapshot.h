@@ -289,10 +289,12 @@ struct snapshot_memory {
 /* One traced process. */
 struct snapshot_process {
 	int pid;
-	int namespace_pid;                   /* its pid in its own pid namespace */
-	char *command;                       /* /proc/PID/comm */
-	char *executable;                    /* path, or NULL */
-	bool exited;                         /* before this snapshot */
+	int namespace_pid; /* its pid in its own pid namespace */
+	char *command;     /* /proc/PID/comm */
+	char *executable;  /* path, or NULL */
+	bool exited;       /* before this snapshot */
+	uint64_t since_ns; /* when it began to be traced, CLOCK_MONOTONIC; 0: unknown. Not
+			      that of the program that it executes then. Not saved. */
 	struct snapshot_memory memory;       /* if exited, the last values seen */
 	VEC(struct snapshot_module) modules; /* sorted by start */
 };

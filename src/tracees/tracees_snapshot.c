@@ -22,6 +22,8 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 			return error_no_memory();
 		process->exited = t->exited;
 		slots[i] = t->is_traced ? t->slot : UINT32_MAX;
+		process->since_ns =
+			t->is_traced ? tracer_slot_since_ns(ts->tracer, t->slot) : 0;
 	}
 	if (!ts->is_cut_off)
 		err = tracees_remove_orphans(ts);
@@ -75,7 +77,11 @@ static uint32_t *slots_now(const struct tracees *ts, const struct snapshot *snap
 						 ? ts->list.data[i]
 						 : tracees_find(ts, pid);
 
-		slots[i] = t && t->is_traced ? t->slot : UINT32_MAX;
+		/* After an exec the blocks of the old program stay in the table for a
+		 * moment. */
+		slots[i] = t && t->is_traced && !tracer_is_retired(ts->tracer, t->slot)
+				   ? t->slot
+				   : UINT32_MAX;
 	}
 	return slots;
 }

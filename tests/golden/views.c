@@ -211,7 +211,7 @@ static struct report_options options_of(const struct view_ops *view)
 		.entries = 10,
 		.gone = view->all_rows,
 		.older_ns = 500 * MS,
-		.past = view->past,
+		.past = view_lists_past(view),
 		.skip_by_traffic = view->past,
 		.singles = view->singles ? 3 : 0,
 	};
@@ -312,6 +312,9 @@ static void found_unreachable(void)
 	check(&f, "unreachable-found", "txt", &options);
 	check(&f, "unreachable-found", "csv", &options);
 	check(&f, "unreachable-found", "json", &options);
+	/* Verdicts are on young blocks, too, and on blocks that have been freed. */
+	options.older_ns = UINT64_MAX;
+	check(&f, "unreachable-young", "txt", &options);
 	options = options_of(view_find("leaks"));
 	check(&f, "leaks-lost", "txt", &options);
 	/* Nothing is lost. */
@@ -322,6 +325,13 @@ static void found_unreachable(void)
 	f.snap->unreachable.data[0] = f.snap->search.total;
 	options = options_of(view_find("unreachable"));
 	check(&f, "unreachable-none", "txt", &options);
+	/* What was not searched says nothing. */
+	f.snap->search.total = f.snap->unreachable.data[0] =
+		(struct snapshot_unreachable){.lost = {0, 0}};
+	f.snap->search.unsearched = 1;
+	check(&f, "unreachable-unsearched-one", "txt", &options);
+	f.snap->search.unsearched = f.snap->search.processes;
+	check(&f, "unreachable-unsearched", "txt", &options);
 }
 
 /* Filters and suppressions leave out lost blocks, too, and say how much is lost in

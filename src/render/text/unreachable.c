@@ -10,14 +10,27 @@ static const char *blocks(uint64_t count)
 	return text_plural(count, "block", "blocks");
 }
 
-static void append_lost(struct text_page *page, const struct snapshot_unreachable *u)
+/* What a search says that found no lost block. */
+static const char *nothing_lost(const struct snapshot_search *s)
 {
+	const struct snapshot_unreachable *u = &s->total;
+
+	if (s->processes && s->unsearched == s->processes)
+		return "not known: the memory could not be searched";
+	if (s->unsearched)
+		return "nothing in the processes that could be searched";
+	return u->possible.count || u->unverified.count
+		       ? "nothing: something points to every block but these:"
+		       : "nothing: something points to every block";
+}
+
+static void append_lost(struct text_page *page, const struct snapshot_search *s)
+{
+	const struct snapshot_unreachable *u = &s->total;
 	struct strbuf text = {0};
 
 	if (!u->lost.count) {
-		text_append_line(
-			page, "lost", "nothing: something points to every block%s",
-			u->possible.count || u->unverified.count ? " but these:" : "");
+		text_append_line(page, "lost", "%s", nothing_lost(s));
 		return;
 	}
 	strbuf_appendf(&text, "%s in %" PRIu64 " %s to which nothing points",
@@ -73,7 +86,7 @@ void text_append_unreachable(struct text_page *page, const struct report_section
 
 	if (section->class != BLOCK_HEAP || !s->count)
 		return;
-	append_lost(page, &s->total);
+	append_lost(page, s);
 	append_sum(page, &s->total.possible,
 		   "possibly: only pointers into them were found, none to their start");
 	append_sum(page, &s->total.unverified,

@@ -6,14 +6,6 @@
 #include "render/text_words.h"
 #include "render/views/all.h"
 
-static bool has_any(const struct report_row *row)
-{
-	const struct snapshot_unreachable *u = row->unreachable;
-
-	return u && (u->lost.count || u->held.count || u->possible.count ||
-		     u->unverified.count || u->lost_but_freed.count);
-}
-
 /* --- text ------------------------------------------------------------------------- */
 
 static void append_line(struct text_page *page, const struct report_section *section,
@@ -32,7 +24,7 @@ static void append_line(struct text_page *page, const struct report_section *sec
 	};
 	struct strbuf *text = &page->text;
 	const char *before = " from stack  (";
-	bool is_first = true;
+	bool is_first = true, is_alone = true;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		if (!parts[i].sum->count)
@@ -46,11 +38,15 @@ static void append_line(struct text_page *page, const struct report_section *sec
 				       units_format_bytes(parts[i].sum->bytes).s,
 				       parts[i].sum->count, parts[i].what);
 			before = ", ";
+			is_alone = false;
 		}
 		is_first = false;
 	}
-	strbuf_appendf(text, "%sof %s live)", before,
-		       units_format_bytes(row->sum.estimated_bytes).s);
+	if (row->sum.count)
+		strbuf_appendf(text, "%sof %s live)", before,
+			       units_format_bytes(row->sum.estimated_bytes).s);
+	else
+		strbuf_append(text, is_alone ? " from stack" : ")");
 }
 
 static void append_text(struct text_page *page, const struct report_section *section)
@@ -58,7 +54,7 @@ static void append_text(struct text_page *page, const struct report_section *sec
 	static const struct text_rows rows = {
 		.heading = "with blocks that cannot be reached",
 		.append_line = append_line,
-		.lists = has_any,
+		.lists = report_row_has_verdict,
 	};
 
 	text_append_rows(page, section, &rows);

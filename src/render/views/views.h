@@ -18,7 +18,7 @@ struct view_ops {
 				  to show */
 	unsigned wants;        /* set of enum report_data: also shown if present */
 	enum report_sort sort; /* default for --sort */
-	bool past;             /* value of report_options.past and skip_by_traffic */
+	bool past;             /* value of report_options.skip_by_traffic */
 	unsigned sorts; /* set of 1 << enum report_sort: the only orders; 0: all orders
 			   of stacks */
 	bool all_rows;  /* needs all call paths: --top limits what is made of them
@@ -36,6 +36,12 @@ struct view_ops {
 			FILE *out);
 	void (*csv_table)(const struct report *report, FILE *out);
 };
+
+/* The value of report_options.past. */
+static inline bool view_lists_past(const struct view_ops *view)
+{
+	return view->past || view->needs & REPORT_DATA_UNREACHABLE;
+}
 
 /* The view with this name; NULL: no such view. A NULL name stands for "leaks". Static. */
 const struct view_ops *view_find(const char *name);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Allocates 10 MB at the first line of input and executes its arguments at the second. */
+/* Allocates 10 MB at the first line of input, of which it loses the half, and executes
+ * its arguments at the second. */
 #include <stdlib.h>
 
 #include "simple.h"
 
 static char *const *command;
+static void *volatile kept[50];
 
 void *site_before_exec(size_t size);
 
@@ -24,9 +26,14 @@ static void work(void)
 		execv(command[0], command);
 		_exit(127);
 	}
+	/* The allocator points to the last block, so that one is kept. */
 	for (int i = 0; i < 100; i++) {
-		if (!site_before_exec(100000))
+		void *block = site_before_exec(100000);
+
+		if (!block)
 			_exit(1);
+		if (i % 2)
+			kept[i / 2] = block;
 	}
 }
 

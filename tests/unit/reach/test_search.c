@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <sys/mman.h>
+#include <time.h>
 
 #include "reach/search.h"
 #include "unit/process/child.h"
@@ -57,6 +58,17 @@ static __attribute__((noinline)) void point_from_first(void *unused)
 	forget();
 }
 
+/* Nothing points to every third block. */
+static __attribute__((noinline)) void point_to_most(void *unused)
+{
+	volatile uint64_t *words = (volatile uint64_t *)(void *)arena;
+
+	(void)unused;
+	for (size_t i = 0; i < BLOCKS; i++)
+		if (i % 3 != 2)
+			words[i] = address_of(i);
+}
+
 static struct snapshot *snapshot_of(int pid)
 {
 	struct snapshot *snap = snapshot_create();
@@ -84,35 +96,39 @@ static struct child start(void (*arrange)(void *))
 	return child;
 }
 
-/* Blocks below this number have been freed before the stop. */
-static struct error *find_same(void *arg, const struct snapshot *snap,
-			       const uint32_t numbers[], size_t count, bool is_there[])
-{
-	const size_t *freed = arg;
-
-	for (size_t i = 0; i < count; i++) {
-		REQUIRE(numbers[i] < snap->blocks[BLOCK_HEAP].len);
-		is_there[i] = numbers[i] >= *freed;
-	}
-	return NULL;
-}
-
 struct course {
 	void (*arrange)(void *);
 	bool is_strict, is_moving; /* a realloc() was under way at the stop */
-	size_t freed;              /* blocks, before the stop; */
-	size_t freed_later;        /* between it and the snapshot of the report */
+	bool is_late;              /* the table takes longer than --max-pause */
+	size_t freed;              /* first blocks, before the stop; */
+	size_t freed_later;        /* last ones, between it and the report's snapshot */
 };
 
-/* What a search finds. */
-static struct snapshot_unreachable search(const struct course *course)
+#define PAUSE_NS UINT64_C(20000000) /* of a search that is late */
+
+/* What is in the table at the stop. */
+static struct error *find_same(void *arg, const struct snapshot *snap,
+			       const uint32_t numbers[], size_t count, bool is_there[])
 {
-	const struct reach_search_options options = {.max_pause_ns =
-							     UINT64_C(20000000000)};
+	const struct course *course = arg;
+
+	for (size_t i = 0; i < count; i++) {
+		REQUIRE(numbers[i] < snap->blocks[BLOCK_HEAP].len);
+		is_there[i] = numbers[i] >= course->freed;
+	}
+	if (course->is_late)
+		nanosleep(&(struct timespec){.tv_nsec = 2 * PAUSE_NS}, NULL);
+	return NULL;
+}
+
+/* What a search finds. */
+static struct snapshot_unreachable search(struct course *course)
+{
+	const struct reach_search_options options = {
+		.max_pause_ns = course->is_late ? PAUSE_NS : UINT64_C(20000000000)};
 	struct child child = start(course->arrange);
 	_cleanup_(snapshot_destroyp) struct snapshot *before = snapshot_of(child.pid);
 	_cleanup_(snapshot_destroyp) struct snapshot *after = snapshot_of(child.pid);
-	size_t freed = course->freed;
 	struct snapshot_unreachable found;
 	struct reach_search *search;
 	struct reach_pause pause;
@@ -124,7 +140,7 @@ static struct snapshot_unreachable search(const struct course *course)
 	before->has_moving = after->has_moving = course->is_moving;
 	REQUIRE(!reach_search_look(search, before));
 	reach_search_stop(search);
-	REQUIRE(!reach_search_recheck(search, before, find_same, &freed));
+	REQUIRE(!reach_search_recheck(search, before, find_same, course));
 	wants_all = reach_search_wants_all(search);
 	REQUIRE(!reach_search_verify(search, before, wants_all ? after : NULL));
 	after->blocks[BLOCK_HEAP].len -= course->freed_later;
@@ -154,7 +170,7 @@ static void free_memory_holds_nothing_if_it_is_known(void)
 /* Where a block is moved to is not known, and may be what counts as free. */
 static void a_block_that_moves_holds_others(void)
 {
-	const struct course course = {
+	struct course course = {
 		.arrange = point_from_outside, .is_strict = true, .is_moving = true};
 
 	CHECK_INT(search(&course).lost.count, 0);
@@ -174,7 +190,7 @@ static void a_lost_block_leads_to_others(void)
 /* The memory of a block that was freed before the stop may belong to anything. */
 static void a_freed_candidate_holds_others(void)
 {
-	const struct course course = {.arrange = point_from_first, .freed = 1};
+	struct course course = {.arrange = point_from_first, .freed = 1};
 	struct snapshot_unreachable found = search(&course);
 
 	CHECK_INT(found.lost.count, 0);
@@ -185,12 +201,26 @@ static void a_freed_candidate_holds_others(void)
 /* What is freed once the process goes on was no leak, and is counted as a mistake. */
 static void freed_before_the_report(void)
 {
-	const struct course course = {.arrange = point_from_first, .freed_later = 2};
+	struct course course = {.arrange = point_from_first, .freed_later = 2};
 	struct snapshot_unreachable found = search(&course);
 
 	CHECK_INT(found.lost.count, 1);
 	CHECK_INT(found.held.count, BLOCKS - 3);
 	CHECK_INT(found.lost_but_freed.count, 2);
+}
+
+/* What could not be verified in time is counted: all candidates, and no other block. */
+static void late_searches_verify_nothing(void)
+{
+	struct course course = {.arrange = point_to_most};
+	struct snapshot_unreachable found = search(&course);
+
+	CHECK_INT(found.lost.count, BLOCKS / 3);
+	CHECK_INT(found.unverified.count, 0);
+	course.is_late = true;
+	found = search(&course);
+	CHECK_INT(found.lost.count, 0);
+	CHECK_INT(found.unverified.count, BLOCKS / 3);
 }
 
 int main(void)
@@ -202,5 +232,6 @@ int main(void)
 	RUN(a_lost_block_leads_to_others);
 	RUN(a_freed_candidate_holds_others);
 	RUN(freed_before_the_report);
+	RUN(late_searches_verify_nothing);
 	return check_done();
 }

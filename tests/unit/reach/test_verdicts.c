@@ -119,6 +119,24 @@ static void ended_processes_and_unsettled_snapshots(void)
 	CHECK_INT(ended->search.total.lost_but_freed.count, 0);
 }
 
+/* An exec ends a program, and its blocks with it, but not the process. */
+static void programs_that_have_executed_another(void)
+{
+	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
+	_cleanup_(snapshot_destroyp) struct snapshot *old = make(), *new = make();
+
+	add(&verdicts, 100, 0, 0, REACH_LOST);
+	add_block(old, 100, 0, 1);
+	apply(&verdicts, old);
+	CHECK_INT(old->search.total.lost.count, 1);
+	new->processes.data[0].since_ns = 7;
+	/* Of the new program, by chance. */
+	add_block(new, 100, 0, 1);
+	apply(&verdicts, new);
+	CHECK_INT(new->search.total.lost.count, 0);
+	CHECK_INT(new->search.total.lost_but_freed.count, 0);
+}
+
 static void a_new_search_replaces_verdicts(void)
 {
 	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
@@ -142,6 +160,7 @@ int main(void)
 	RUN(sums_are_of_the_right_stacks);
 	RUN(freed_blocks_are_counted_once);
 	RUN(ended_processes_and_unsettled_snapshots);
+	RUN(programs_that_have_executed_another);
 	RUN(a_new_search_replaces_verdicts);
 	return check_done();
 }
