@@ -119,6 +119,10 @@ static void settle(const struct confined_options *options, int socket, int paren
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
+	/* So does Ctrl-Z. A stopped scanner could not let go on what it has stopped. */
+	signal(SIGTSTP, SIG_IGN);
+	signal(SIGTTIN, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (options->kind != CONFINED_WRITER && chdir("/"))

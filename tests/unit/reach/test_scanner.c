@@ -214,6 +214,27 @@ static void a_stop_ends_without_a_verification(void)
 	child_end(&child);
 }
 
+/* Ctrl-Z reaches the whole process group. */
+static void a_stop_ends_after_ctrl_z(void)
+{
+	struct child child;
+	struct reach_scanner *scanner = look(&child);
+	int pid = reach_scanner_pid(scanner);
+
+	/* The kernel ignores the signal in a group without a parent in its session. */
+	REQUIRE(!setpgid(pid, pid));
+	REQUIRE(!reach_scanner_stop(scanner, child.pid,
+				    clock_now_ns() + UINT64_C(300000000)));
+	CHECK_INT(state_of(child.pid), 't');
+	REQUIRE(!kill(-pid, SIGTSTP) && !kill(-pid, SIGTTIN) && !kill(-pid, SIGTTOU));
+	for (int i = 0; i < 500 && state_of(child.pid) != 'S'; i++)
+		usleep(10000);
+	CHECK_INT(state_of(child.pid), 'S');
+	CHECK(state_of(pid) != 'T');
+	reach_scanner_destroy(scanner);
+	child_end(&child);
+}
+
 /* The limit is for the time that something is stopped. */
 static void after_a_stop_there_is_time(void)
 {
@@ -415,6 +436,7 @@ int main(void)
 	RUN(leaves_holes_of_shared_memory);
 	RUN(a_killed_scanner_lets_go);
 	RUN(a_stop_ends_without_a_verification);
+	RUN(a_stop_ends_after_ctrl_z);
 	RUN(after_a_stop_there_is_time);
 	RUN(memory_that_does_not_answer);
 	RUN(who_does_not_stop_in_time_goes_on);
