@@ -67,15 +67,21 @@ struct drain_known {
 	uint64_t key; /* ABI_KEY() */
 	uint64_t size_bytes, time_ns;
 	uint32_t tid;
-	bool is_there;
 };
 
-/* Set is_there for the blocks that are in the tables. Their processes must be stopped.
+/* Blocks to look for: `get` returns block `i` of `count`. */
+struct drain_wanted {
+	struct drain_known (*get)(const void *arg, size_t i);
+	const void *arg;
+	size_t count;
+};
+
+/* Set is_there[i] for each block: is it in the tables? Their processes must be stopped.
  * What a realloc() holds is not found. `attached_ns` is that of the snapshot. */
 struct error *
 drain_find_same(const struct drain_maps *maps, const struct source_sizes *sizes,
 		const struct abi_control *control, const struct tick_clock *ticks,
-		uint64_t attached_ns, struct drain_known blocks[], size_t count)
+		uint64_t attached_ns, const struct drain_wanted *wanted, bool is_there[])
 	__attribute__((warn_unused_result));
 
 /* Ask the resolver for the stack of each block that has the number of a miss; for use

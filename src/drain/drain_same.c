@@ -46,7 +46,7 @@ struct error *drain_find_same(const struct drain_maps *maps,
 			      const struct source_sizes *sizes,
 			      const struct abi_control *control,
 			      const struct tick_clock *ticks, uint64_t attached_ns,
-			      struct drain_known blocks[], size_t count)
+			      const struct drain_wanted *wanted, bool is_there[])
 {
 	size_t bytes = (size_t)sizes->live_buckets * sizeof(struct abi_live_bucket);
 	void *buckets = maps->live < 0 ? NULL : mapped_open(maps->live, bytes);
@@ -60,15 +60,14 @@ struct error *drain_find_same(const struct drain_maps *maps,
 
 	if (maps->live >= 0 && !buckets)
 		return error_errno(ERROR_IO, errno, "cannot map a BPF table");
-	for (size_t i = 0; i < count; i++) {
-		struct drain_known *known = &blocks[i];
+	for (size_t i = 0; i < wanted->count; i++) {
+		const struct drain_known known = wanted->get(wanted->arg, i);
 		struct abi_block block;
 
-		known->is_there =
-			find(&t, known->key, &block) &&
-			block.size_bytes == known->size_bytes &&
-			ABI_TID(block.thread) == known->tid &&
-			drain_time_ns(ticks, attached_ns, &block) == known->time_ns;
+		is_there[i] = find(&t, known.key, &block) &&
+			      block.size_bytes == known.size_bytes &&
+			      ABI_TID(block.thread) == known.tid &&
+			      drain_time_ns(ticks, attached_ns, &block) == known.time_ns;
 	}
 	mapped_close(buckets, bytes);
 	return NULL;

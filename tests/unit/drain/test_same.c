@@ -99,20 +99,24 @@ static void spill(struct tables *t, uint64_t key, uint32_t tick)
 	t->control.spilled_blocks++;
 }
 
+static struct drain_known get(const void *arg, size_t i)
+{
+	REQUIRE(!i);
+	return *(const struct drain_known *)arg;
+}
+
 /* Is the block there that was allocated at `time_ns`? */
 static bool finds(struct tables *t, uint64_t key, uint64_t size_bytes, uint64_t time_ns,
 		  uint32_t tid)
 {
 	const struct tick_clock ticks = {.tick_ns = TICK_NS};
-	struct drain_known known = {.key = key,
-				    .size_bytes = size_bytes,
-				    .time_ns = time_ns,
-				    .tid = tid,
-				    .is_there = true};
+	const struct drain_known known = {key, size_bytes, time_ns, tid};
+	const struct drain_wanted wanted = {get, &known, 1};
+	bool is_there = true;
 
 	REQUIRE(!drain_find_same(&t->maps, &t->sizes, &t->control, &ticks, ATTACHED_NS,
-				 &known, 1));
-	return known.is_there;
+				 &wanted, &is_there));
+	return is_there;
 }
 
 static void in_either_bucket(void)
