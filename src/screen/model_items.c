@@ -100,13 +100,6 @@ static bool add_single(struct model *model, uint32_t index)
 	return vec_push(&model->members, index) && vec_push(&model->items, item);
 }
 
-static bool has_unreachable(const struct report_row *row)
-{
-	const struct snapshot_unreachable *u = row->unreachable;
-
-	return u && (u->lost.count || u->held.count || u->possible.count);
-}
-
 static bool fill_paths(struct model *model, const bool *shown, bool with_past)
 {
 	const struct moment_section *section = section_of(model);
@@ -115,10 +108,10 @@ static bool fill_paths(struct model *model, const bool *shown, bool with_past)
 	for (uint32_t i = 0; i < section->paths.len; i++) {
 		bool is_held = section->paths.data[i].row->sum.count;
 
-		if (unreachable_only && !has_unreachable(section->paths.data[i].row))
+		if (unreachable_only &&
+		    !report_row_has_verdict(section->paths.data[i].row))
 			continue;
-
-		if (shown[i] && (is_held || with_past) && !add_single(model, i))
+		if (shown[i] && (is_held || unreachable_only || with_past) && !add_single(model, i))
 			return false;
 	}
 	return true;

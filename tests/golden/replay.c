@@ -187,6 +187,15 @@ static void store_old(void)
 	fixture_report(&f);
 	REQUIRE(!report_record_before(f.snap, f.history, REPORT_INTERVAL));
 	store(&f, "stored-old.mts");
+	/* The same after a search for unreachable blocks. */
+	f.snap->search = (struct snapshot_search){.count = 1, .processes = 1};
+	for (size_t i = 0; i < f.snap->stacks.len; i++) {
+		const struct snapshot_unreachable found = {.lost = {64 * (i + 1), i + 1}};
+
+		REQUIRE(vec_push(&f.snap->unreachable, found));
+		snapshot_unreachable_add(&f.snap->search.total, &found);
+	}
+	store(&f, "stored-searched.mts");
 }
 
 /* --- outputs ----------------------------------------------------------------------- */
@@ -318,6 +327,27 @@ static void views(void)
 	}
 }
 
+static void check_diff(const char *old, const char *new, const char *words,
+		       const char *output_option, const char *name)
+{
+	char all[1200];
+
+	snprintf(all, sizeof(all), "--diff %s %s %s", stored(old), stored(new), words);
+	check_run(all, output_option, name);
+}
+
+/* What is lost on a side that was not searched is not known. */
+static void diff_of_lost(void)
+{
+	static const char *const old = "stored-old.mts",
+				 *searched = "stored-searched.mts", *new = "stored.mts";
+
+	check_diff(searched, new, "", "-o", "diff-searched-old.txt");
+	check_diff(new, searched, "", "-o", "diff-searched-new.txt");
+	check_diff(searched, searched, "", "-o", "diff-searched-both.txt");
+	check_diff(old, searched, "", "-o", "diff-searched-same.txt");
+}
+
 static void diff(void)
 {
 	static const char *const runs[][3] = {
@@ -333,13 +363,10 @@ static void diff(void)
 		{"", "--flame", "diff.svg"},
 		{"--inverted --reverse", "--flame", "diff-reverse.svg"},
 	};
-	char words[1200];
 
-	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
-		snprintf(words, sizeof(words), "--diff %s %s %s",
-			 stored("stored-old.mts"), stored("stored.mts"), runs[i][0]);
-		check_run(words, runs[i][1], runs[i][2]);
-	}
+	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++)
+		check_diff("stored-old.mts", "stored.mts", runs[i][0], runs[i][1],
+			   runs[i][2]);
 }
 
 int main(int argc, char *argv[])
@@ -356,6 +383,7 @@ int main(int argc, char *argv[])
 	RUN(replay);
 	RUN(views);
 	RUN(diff);
+	RUN(diff_of_lost);
 	REQUIRE(!rmdir(temporary));
 	return check_done();
 }

@@ -151,13 +151,23 @@ static void append_lost(struct strbuf *text, const struct report_diff *diff)
 	strbuf_append(text, ": nothing points to these blocks, or only they do\n");
 }
 
-/* "; 288 B lost, now 1.0 KiB" */
-static void append_row_lost(struct strbuf *text, const struct report_diff_row *row)
+/* "; 288 B lost, now 1.0 KiB"; of a side that was not searched nothing is known. */
+static void append_row_lost(struct strbuf *text, const struct report_diff *diff,
+			    const struct report_diff_row *row)
 {
 	if (!row->old_lost_bytes && !row->new_lost_bytes)
 		return;
+	if (!report_diff_knows_lost(diff->old)) {
+		strbuf_appendf(text, "; now %s lost",
+			       units_format_bytes(row->new_lost_bytes).s);
+		return;
+	}
 	strbuf_appendf(text, "; %s lost", units_format_bytes(row->old_lost_bytes).s);
-	strbuf_appendf(text, ", now %s", units_format_bytes(row->new_lost_bytes).s);
+	if (report_diff_knows_lost(diff->new))
+		strbuf_appendf(text, ", now %s",
+			       units_format_bytes(row->new_lost_bytes).s);
+	else
+		strbuf_append(text, ", no search now");
 }
 
 /* "  left out    1.0 KiB of the old in 2 stacks, 0 B of the new in 0, by --filter" */
@@ -240,7 +250,7 @@ static void append_row(struct builder *b, const struct report_diff_section *sect
 		escape_text(&b->text, row->command);
 	}
 	append_row_rates(&b->text, b->diff, row);
-	append_row_lost(&b->text, row);
+	append_row_lost(&b->text, b->diff, row);
 	strbuf_append(&b->text, ")\n");
 	for (size_t i = 0; i < row->row.depth; i++) {
 		if (report_row_shows(&row->row, i))

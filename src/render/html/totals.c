@@ -111,6 +111,17 @@ static void append_lost(struct strbuf *out, const struct snapshot_search *search
 	if (total->possible.count)
 		strbuf_appendf(out, "<br>possibly %s more",
 			       units_format_bytes(total->possible.bytes).s);
+	if (total->unverified.count)
+		strbuf_appendf(out, "<br>%s unverified, for want of time",
+			       units_format_bytes(total->unverified.bytes).s);
+	if (total->lost_but_freed.count)
+		strbuf_appendf(out, "<br>%s called lost by mistake, and freed",
+			       units_format_bytes(total->lost_but_freed.bytes).s);
+	if (search->unsearched)
+		strbuf_appendf(out,
+			       "<br>%" PRIu64 " of %" PRIu64
+			       " processes could not be searched",
+			       search->unsearched, search->processes);
 	end_card(out);
 }
 
