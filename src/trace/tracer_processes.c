@@ -135,7 +135,8 @@ void tracer_detach_process(struct tracer *t, int pid)
 {
 	size_t kept = 0;
 
-	t->attachment.ops->detach_process(&t->attachment, pid);
+	if (t->attachment.ops)
+		t->attachment.ops->detach_process(&t->attachment, pid);
 	tracer_remove_returns(t, pid);
 	vec_foreach (site, &t->sites)
 		if (site->pid != pid)

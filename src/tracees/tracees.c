@@ -362,12 +362,26 @@ struct error *tracees_trace(struct tracees *ts, struct tracee *t)
 			     t->ranges.len, &t->slot);
 
 	t->is_traced = !err;
+	if (!err && tracees_lost_pid(ts, t) && ts->scope == SCOPE_FORKS)
+		tracer_retire(ts->tracer, t->slot);
 	return err ? err : tracees_note_family(ts, t);
 }
 
-static struct error *explain_attach(struct error *err, const struct tracee *t)
+bool tracees_lost_pid(struct tracees *ts, const struct tracee *t)
 {
-	if (!err || !t || !t->proc || !proc_has_exited(t->proc))
+	if (!t->proc || !proc_has_exited(t->proc))
+		return false;
+	if (ts->scope == SCOPE_PROCESSES)
+		tracer_detach_process(ts->tracer, t->pid);
+	return true;
+}
+
+/* Did the process exit before its probes were set? `err`: why they could not be set. */
+static struct error *check_exit(struct tracees *ts, const struct tracee *t,
+				struct error *err)
+{
+	/* Probes in all processes see the children of a process that has exited. */
+	if (!t || (!err && ts->scope != SCOPE_PROCESSES) || !tracees_lost_pid(ts, t))
 		return err;
 	error_destroy(err);
 	return error_create(ERROR_GONE, "pid %d exited while memtrace attached", t->pid);
@@ -380,7 +394,7 @@ static struct error *attach_plan(struct tracees *ts, const struct plan *plan,
 	size_t refused;
 	struct error *err = tracer_attach(ts->tracer, plan, t ? t->pid : 0, &refused);
 
-	err = explain_attach(err, t);
+	err = check_exit(ts, t, err);
 	if (!err && t)
 		err = tracees_note_files(ts, t, plan);
 	if (!err && refused && t)
@@ -388,14 +402,15 @@ static struct error *attach_plan(struct tracees *ts, const struct plan *plan,
 	return err;
 }
 
-/* Remove the process and its plan from their lists. Returns `err`, prefixed with the
+/* Remove the process and its plan from their lists. Returns `err`, which names the
  * process. */
 static struct error *leave_out(struct tracees *ts, struct plan *plans[], size_t *count,
 			       size_t i, struct error *err)
 {
 	size_t after = --*count - i;
 
-	err = tracees_name_unsafe(err, ts->list.data[i]);
+	if (err->code == ERROR_UNSAFE)
+		err = tracees_name_unsafe(err, ts->list.data[i]);
 	tracee_destroy(ts->list.data[i]);
 	plan_destroy(plans[i]);
 	memmove(&ts->list.data[i], &ts->list.data[i + 1],
@@ -421,7 +436,8 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 		struct tracee *t = ts->scope == SCOPE_ALL ? NULL : ts->list.data[i];
 
 		err = attach_plan(ts, plans[i], t);
-		if (!err || err->code != ERROR_UNSAFE || !t) {
+		if (!err || !t ||
+		    (err->code != ERROR_UNSAFE && err->code != ERROR_GONE)) {
 			i++;
 			continue;
 		}

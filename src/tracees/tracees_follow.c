@@ -172,6 +172,11 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	/* From here on no process holds the slot: see tracees_remove_orphans(). */
 	old->is_traced = false;
 	err = tracee_create(old->pid, ts->elf_reader, &t);
+	/* Checked after the pid was opened: by then it may be another process's. */
+	if (!err && old->proc && proc_has_exited(old->proc)) {
+		tracee_destroy(t);
+		return follow_exit(ts, at);
+	}
 	if (err) {
 		/* It has exited meanwhile, or cannot be traced any more. Its data can
 		 * still be reported. */

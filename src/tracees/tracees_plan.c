@@ -115,6 +115,9 @@ struct error *tracees_plan_more(struct tracees *ts, struct tracee *t, const char
 		goto out;
 	t->has_loaded = true;
 	err = tracer_attach(ts->tracer, plan, t->pid, &refused);
+	/* The next look sees the exit. */
+	if (!err && tracees_lost_pid(ts, t))
+		return NULL;
 	if (!err)
 		err = tracees_note_files(ts, t, plan);
 	if (!err)

@@ -151,6 +151,12 @@ void tracees_note_unread_maps(struct tracees *tracees, struct tracee *tracee,
 struct error *tracees_trace_if_room(struct tracees *ts, struct tracee *t)
 	__attribute__((warn_unused_result));
 
+/*
+ * Has the process exited? Call it after the pid was used: the kernel may have taken it
+ * for a new process with the same pid. If so, the probes of this one process are removed.
+ */
+bool tracees_lost_pid(struct tracees *ts, const struct tracee *t);
+
 /* Text for tracees_plan_more() when a process has lost its probes. */
 #define TRACEES_PROBED_ANEW "is probed anew in"
 
