@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "arch/registers.h"
 #include "util/huge_array.h"
 
 #define WORD     sizeof(uint64_t)
@@ -84,12 +83,6 @@ static void follow(struct reach_marks *m, uint64_t word, enum reach_level level)
 		reach_marks_settle(m);
 }
 
-static uint64_t unmangled(uint64_t word, uint64_t guard)
-{
-	return (word >> ARCH_GUARD_ROTATION | word << (-ARCH_GUARD_ROTATION & 63)) ^
-	       guard;
-}
-
 /* What decides whether a word is a pointer. A copy of what `marks` has: follow() changes
  * *marks, so the compiler would load it for each word. */
 struct sieve {
@@ -114,7 +107,7 @@ static inline void look_at(struct reach_marks *m, const struct sieve *sieve,
 	if (passes(sieve, plain))
 		follow(m, plain, level);
 	if (sieve->guard) {
-		plain = unmangled(word, sieve->guard);
+		plain = reach_word_unmangled(word, sieve->guard);
 		if (passes(sieve, plain))
 			follow(m, plain, level);
 	}

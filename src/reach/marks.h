@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/registers.h"
 #include "reach/blocks.h"
 
 enum reach_level {
@@ -32,6 +33,13 @@ struct reach_words {
 	uint64_t low_tag_max;
 	bool unaligned; /* a pointer may begin at any byte, not only at multiples of 8 */
 };
+
+/* The pointer that glibc has mangled with the guard. */
+static inline uint64_t reach_word_unmangled(uint64_t word, uint64_t guard)
+{
+	return (word >> ARCH_GUARD_ROTATION | word << (-ARCH_GUARD_ROTATION & 63)) ^
+	       guard;
+}
 
 struct reach_marks {
 	const struct reach_blocks *blocks; /* borrowed */

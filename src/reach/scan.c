@@ -193,7 +193,8 @@ static struct error *look(struct part *part, struct reach_target *target,
 
 	reach_threads_find(&target->threads);
 	read_guard(part, &target->threads);
-	err = reach_stacks_cut(&target->threads, &part->maps, &part->regions);
+	err = reach_stacks_cut(&target->threads, &part->maps, part->marks.words.guard,
+			       deadline_ns, &part->regions);
 	if (err)
 		return err;
 	reach_threads_scan(&target->threads, &part->marks);

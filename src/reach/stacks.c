@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "process/procfs.h"
 #include "util/cleanup.h"
@@ -17,6 +19,23 @@
 /* A thread that runs is stopped for a moment if it stops within this time. */
 #define STOP_NS UINT64_C(5000000)
 
+/* A stack that is in use to this depth or more is not cut. */
+#define DEPTH_MAX (UINT64_C(16) << 20)
+
+/* A C library's data of a thread is less than this far from the thread pointer. */
+#define CONTROL_BYTES UINT64_C(4096)
+
+#define PIECE_WORDS   2048
+
+/* The thread whose stack is cut. */
+struct stack {
+	const struct proc_mapping *mapping;
+	uint64_t pointer;
+	uint64_t thread_pointer; /* 0: unknown */
+	uint64_t guard;          /* as in struct reach_words */
+	int tid;
+};
+
 /* The index of the mapping with `address`, or the number of mappings. */
 static size_t find_mapping(const struct proc_maps *maps, uint64_t address)
 {
@@ -25,38 +44,81 @@ static size_t find_mapping(const struct proc_maps *maps, uint64_t address)
 	return i && maps->mappings.data[i - 1].end > address ? i - 1 : maps->mappings.len;
 }
 
-static struct error *cut_below(const struct proc_mapping *m, uint64_t stack_pointer,
-			       struct reach_regions *regions)
+/* Make *low smaller if a word of the stack, from `at` to `end`, points to a lower address
+ * of the mapping. False: the words cannot be read. */
+static bool find_lower(const struct stack *stack, uint64_t at, uint64_t end,
+		       uint64_t *low)
 {
-	uint64_t used = stack_pointer - m->start > RED_ZONE_BYTES
-				? stack_pointer - RED_ZONE_BYTES
-				: m->start;
+	uint64_t words[PIECE_WORDS], start = stack->mapping->start;
 
-	return reach_regions_cut(regions, m->start, used);
+	while (at < end) {
+		size_t size =
+			end - at < sizeof(words) ? (size_t)(end - at) : sizeof(words);
+		const struct iovec to = {words, size};
+		const struct iovec from = {(void *)(uintptr_t)at, size};
+
+		if (process_vm_readv(stack->tid, &to, 1, &from, 1, 0) != (ssize_t)size)
+			return false;
+		for (size_t i = 0; i < size / sizeof(*words); i++) {
+			uint64_t plain = reach_word_unmangled(words[i], stack->guard);
+
+			if (words[i] >= start && words[i] < *low)
+				*low = words[i];
+			if (stack->guard && plain >= start && plain < *low)
+				*low = plain;
+		}
+		at += size;
+	}
+	return true;
+}
+
+static uint64_t below_red_zone(const struct stack *stack, uint64_t pointer)
+{
+	return pointer - stack->mapping->start > RED_ZONE_BYTES
+		       ? (pointer - RED_ZONE_BYTES) / sizeof(uint64_t) * sizeof(uint64_t)
+		       : stack->mapping->start;
+}
+
+/*
+ * The lowest address that is in use. This may be less than the stack pointer: the thread
+ * may run on a signal stack, or as a coroutine, in a local array of one of its own
+ * functions, or in its thread-local data. What it has interrupted is then elsewhere in
+ * the mapping, and a saved context in the part above the stack pointer (ucontext_t,
+ * jmp_buf) points to it. Returns the start of the mapping if that is not known.
+ */
+static uint64_t lowest_used(const struct stack *stack)
+{
+	const struct proc_mapping *m = stack->mapping;
+	uint64_t low = below_red_zone(stack, stack->pointer), end = m->end;
+
+	if (stack->thread_pointer > stack->pointer &&
+	    end - stack->thread_pointer > CONTROL_BYTES)
+		end = (stack->thread_pointer + CONTROL_BYTES) / sizeof(uint64_t) *
+		      sizeof(uint64_t);
+	while (low < end) {
+		uint64_t next = low;
+
+		if (stack->pointer - low > DEPTH_MAX || end - low > DEPTH_MAX ||
+		    !find_lower(stack, low, end, &next))
+			return m->start;
+		if (next == low)
+			break;
+		end = low;
+		low = below_red_zone(stack, next);
+	}
+	return low;
+}
+
+static struct error *cut_below(const struct stack *stack, struct reach_regions *regions)
+{
+	uint64_t start = stack->mapping->start, low = lowest_used(stack);
+
+	return low > start ? reach_regions_cut(regions, start, low) : NULL;
 }
 
 static bool is_main_stack(const struct proc_mapping *m)
 {
 	return !strcmp(m->path, "[stack]");
-}
-
-struct error *reach_stacks_cut(const struct reach_threads *threads,
-			       const struct proc_maps *maps,
-			       struct reach_regions *regions)
-{
-	struct error *err = NULL;
-
-	vec_foreach (t, &threads->list) {
-		size_t i = find_mapping(maps, t->stack_pointer);
-		const struct proc_mapping *m = &maps->mappings.data[i];
-
-		if (err || i == maps->mappings.len)
-			continue;
-		if ((is_main_stack(m) && t->tid == threads->pid) ||
-		    (t->thread_pointer > t->stack_pointer && t->thread_pointer < m->end))
-			err = cut_below(m, t->stack_pointer, regions);
-	}
-	return err;
 }
 
 /* Is it laid out like a stack: memory above an inaccessible page? */
@@ -67,6 +129,81 @@ static bool looks_like_stack(const struct proc_maps *maps, size_t i)
 	return is_main_stack(m) ||
 	       (i && !*m->path && !m->shared && below->end == m->start &&
 		!below->readable && !below->writable);
+}
+
+/* Note that `tid` uses the mapping with `address`: owners[i] is the thread that uses the
+ * mapping i, or -1 if several do. */
+static void note_owner(const struct proc_maps *maps, uint64_t address, int tid,
+		       int owners[])
+{
+	size_t i = find_mapping(maps, address);
+
+	if (i < maps->mappings.len)
+		owners[i] = owners[i] && owners[i] != tid ? -1 : tid;
+}
+
+/*
+ * Did the C library map the stack for this thread alone? Then the thread's control block
+ * has the address of the inaccessible page below (struct pthread of glibc: stackblock; of
+ * musl: map_base). Of a stack that the program has made (pthread_attr_setstack(3)), glibc
+ * has the lowest address, and musl none.
+ */
+static bool was_mapped_for(const struct reach_thread *t, const struct proc_mapping *m)
+{
+	uint64_t words[2 * CONTROL_BYTES / sizeof(uint64_t)];
+	uint64_t from = t->thread_pointer - CONTROL_BYTES, to = from + sizeof(words);
+	const struct proc_mapping *page = m - 1;
+
+	from = from > m->start ? from : m->start;
+	to = to < m->end ? to : m->end;
+
+	const struct iovec here = {words, to - from};
+	const struct iovec there = {(void *)(uintptr_t)from, to - from};
+
+	if (process_vm_readv(t->tid, &here, 1, &there, 1, 0) != (ssize_t)(to - from))
+		return false;
+	for (size_t i = 0; i < (to - from) / sizeof(*words); i++)
+		if (words[i] >= page->start && words[i] < page->end)
+			return true;
+	return false;
+}
+
+static bool is_own_stack(const struct reach_thread *t, int pid,
+			 const struct proc_maps *maps, size_t i)
+{
+	if (t->tid == pid || is_main_stack(&maps->mappings.data[i]))
+		return t->tid == pid && is_main_stack(&maps->mappings.data[i]);
+	return looks_like_stack(maps, i) && t->thread_pointer > t->stack_pointer &&
+	       t->thread_pointer < maps->mappings.data[i].end &&
+	       was_mapped_for(t, &maps->mappings.data[i]);
+}
+
+struct error *reach_stacks_cut(const struct reach_threads *threads,
+			       const struct proc_maps *maps, uint64_t guard,
+			       uint64_t deadline_ns, struct reach_regions *regions)
+{
+	_cleanup_(freep) int *owners = calloc(maps->mappings.len + 1, sizeof(*owners));
+	struct error *err = NULL;
+
+	if (!owners)
+		return error_no_memory();
+	vec_foreach (t, &threads->list) {
+		note_owner(maps, t->stack_pointer, t->tid, owners);
+		note_owner(maps, t->thread_pointer, t->tid, owners);
+	}
+	vec_foreach (t, &threads->list) {
+		size_t i = find_mapping(maps, t->stack_pointer);
+
+		if (err || clock_now_ns() > deadline_ns)
+			break;
+		if (i == maps->mappings.len || owners[i] != t->tid ||
+		    !is_own_stack(t, threads->pid, maps, i))
+			continue;
+		err = cut_below(&(struct stack){&maps->mappings.data[i], t->stack_pointer,
+						t->thread_pointer, guard, t->tid},
+				regions);
+	}
+	return err;
 }
 
 /* The stack pointer of a thread that waits in the kernel; 0: it runs. */
@@ -114,7 +251,9 @@ struct error *reach_stacks_guess(int pid, const struct proc_maps *maps,
 			sp = reach_thread_stack_pointer(pid, (int)tid, now + STOP_NS);
 		i = find_mapping(maps, sp);
 		if (i < maps->mappings.len && looks_like_stack(maps, i))
-			err = cut_below(&maps->mappings.data[i], sp, regions);
+			err = cut_below(&(struct stack){&maps->mappings.data[i], sp, 0, 0,
+							(int)tid},
+					regions);
 	}
 	return err;
 }

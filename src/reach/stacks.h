@@ -13,13 +13,16 @@
 #include "util/error.h"
 
 /*
- * Leave out of `regions` what lies below the stack pointers of the stopped threads. Only
- * in [stack], and in mappings that also hold the thread's control block, as the C
- * libraries lay out their stacks: other mappings may hold several stacks, or other data.
+ * Leave out of `regions` what lies below the stack pointers of the stopped threads, and
+ * below what the part of the stack in use points to, until `deadline_ns`. Of the main
+ * thread only in [stack]; of others in mappings that the C library has made for them,
+ * above an inaccessible page and with the thread's control block, and that have nothing
+ * of another thread. Other mappings may hold several stacks, or other data. `guard`: as
+ * in struct reach_words.
  */
 struct error *reach_stacks_cut(const struct reach_threads *threads,
-			       const struct proc_maps *maps,
-			       struct reach_regions *regions)
+			       const struct proc_maps *maps, uint64_t guard,
+			       uint64_t deadline_ns, struct reach_regions *regions)
 	__attribute__((warn_unused_result));
 
 /*
