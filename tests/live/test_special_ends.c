@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Starts and ends of runs that earlier versions got wrong: exec, signals, full devices,
  * files of failed runs. The comment of each test says how it would fail. */
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -332,11 +333,96 @@ static void notes_are_escaped(void)
 	free(path);
 }
 
+/* Write a program for i386 that waits for ever: pause(2) again and again. */
+static void write_i386_program(const char *path)
+{
+	struct {
+		Elf32_Ehdr header;
+		Elf32_Phdr segment;
+		uint8_t code[9];
+	} program = {
+		.header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32,
+				       ELFDATA2LSB, EV_CURRENT},
+			   .e_type = ET_EXEC,
+			   .e_machine = EM_386,
+			   .e_version = EV_CURRENT,
+			   .e_entry = 0x10000 + sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr),
+			   .e_phoff = sizeof(Elf32_Ehdr),
+			   .e_ehsize = sizeof(Elf32_Ehdr),
+			   .e_phentsize = sizeof(Elf32_Phdr),
+			   .e_phnum = 1},
+		.segment = {.p_type = PT_LOAD,
+			    .p_vaddr = 0x10000,
+			    .p_filesz = sizeof(program),
+			    .p_memsz = sizeof(program),
+			    .p_flags = PF_R | PF_X,
+			    .p_align = 0x1000},
+		/* mov eax, 29; int 0x80; jmp to the beginning */
+		.code = {0xb8, 29, 0, 0, 0, 0xcd, 0x80, 0xeb, 0xf7},
+	};
+	FILE *file = fopen(path, "w");
+
+	REQUIRE(file && fwrite(&program, sizeof(program), 1, file) == 1);
+	REQUIRE(!fclose(file) && !chmod(path, 0755));
+}
+
+/* Some kernels execute no programs for i386. */
+static bool is_executed(const char *path)
+{
+	const char *const argv[] = {path, NULL};
+	struct live_process *process = live_start(argv);
+	bool runs =
+		!live_wait_stderr(process, "cannot run", 1) && live_is_running(process);
+
+	live_destroy(process);
+	return runs;
+}
+
+/* The process executes a program that memtrace cannot trace. If memtrace did not say so,
+ * the run would end as if the process had exited. */
+static void exec_of_a_program_for_32_bits(void)
+{
+	char *path = live_path("for-32-bits");
+	const char *const argv[] = {EXECER_BINARY, path, NULL};
+	struct live_process *target, *memtrace;
+	json_t *report;
+
+	write_i386_program(path);
+	if (!is_executed(path)) {
+		puts("     this kernel executes no program for i386");
+		free(path);
+		return;
+	}
+	target = live_start(argv);
+	json_decref(live_read_json(target, TIMEOUT_S));
+	memtrace = memtrace_start(live_pid(target), "");
+	oracle_do(target, "allocate");
+	live_send(target, "exec");
+	CHECK(live_wait_stderr(memtrace,
+			       "(execer) executed another program (exec) that memtrace "
+			       "cannot trace, and counts as exited: process ",
+			       TIMEOUT_S));
+	report = live_read_json(memtrace, TIMEOUT_S);
+	REQUIRE(report);
+	CHECK_STR(text_at(report, "cause"), "exited");
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 100);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	CHECK_CONTAINS(live_stderr(memtrace), "(for-32-bits) cannot be traced: /proc/");
+	CHECK_CONTAINS(live_stderr(memtrace), "a 32-bit program or library");
+	CHECK(live_is_running(target));
+	CHECK(probes_gone(probes_before));
+	json_decref(report);
+	live_destroy(memtrace);
+	live_destroy(target);
+	free(path);
+}
+
 int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
 	RUN(exec_starts_anew);
+	RUN(exec_of_a_program_for_32_bits);
 	RUN(demand_does_not_count);
 	RUN(hangup);
 	RUN(a_failed_run_leaves_files_alone);
