@@ -9,12 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/live_thread.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/units.h"
 
 #define EPOLL_LINK "anon_inode:[eventpoll]"
 #define URING_LINK "anon_inode:[io_uring]"
+
+/* Longer than both: what is cut off is neither. */
+#define LINK_SIZE 32
 
 /* The ring of events of io_setup(2) (aio_private_file(), fs/aio.c) */
 #define AIO_PATH "/[aio]"
@@ -52,27 +56,28 @@ static bool scan_file(int dir, const char *name, const char *key, uint64_t deadl
 
 /* What the descriptor is, as the kernel names it: not a path that the target chose, since
  * nothing is opened by it. */
-static bool is_link(int links, const char *name, const char *want)
+static void read_link(int links, const char *name, char ret[LINK_SIZE])
 {
-	char target[32];
-	ssize_t size = readlinkat(links, name, target, sizeof(target));
+	ssize_t size = readlinkat(links, name, ret, LINK_SIZE - 1);
 
-	return size == (ssize_t)strlen(want) && !memcmp(target, want, (size_t)size);
+	ret[size > 0 ? size : 0] = '\0';
 }
 
-static int open_dir(int pid, const char *name)
+static int open_dir(int tid, const char *name)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static bool scan_epoll(int pid, uint64_t deadline_ns, struct reach_marks *marks,
 		       bool *ret_rings)
 {
-	_cleanup_(closep) int infos = open_dir(pid, "fdinfo");
-	int links = open_dir(pid, "fd");
+	/* The main thread may have exited. It has no descriptors then. */
+	int tid = live_thread_begin(pid).tid;
+	_cleanup_(closep) int infos = open_dir(tid, "fdinfo");
+	int links = open_dir(tid, "fd");
 	_cleanup_(closedirp) DIR *dir = links < 0 ? NULL : fdopendir(links);
 	bool is_whole = true;
 
@@ -82,14 +87,16 @@ static bool scan_epoll(int pid, uint64_t deadline_ns, struct reach_marks *marks,
 		return false;
 	}
 	for (struct dirent *entry; is_whole && (entry = readdir(dir));) {
+		char link[LINK_SIZE];
 		uint64_t number;
 
 		if (!units_parse_integer(entry->d_name, 0, INT_MAX, &number))
 			continue;
-		if (is_link(links, entry->d_name, EPOLL_LINK))
+		read_link(links, entry->d_name, link);
+		if (!strcmp(link, EPOLL_LINK))
 			is_whole = scan_file(infos, entry->d_name, "data:", deadline_ns,
 					     marks);
-		else if (is_link(links, entry->d_name, URING_LINK))
+		else if (!strcmp(link, URING_LINK))
 			*ret_rings = true;
 		if (clock_now_ns() > deadline_ns)
 			return false;

@@ -92,7 +92,6 @@ static inline void search_child(struct child child, const struct reach_words *wo
 	uint64_t deadline = clock_now_ns() + UINT64_C(20000000000);
 
 	memset(&found, 0, sizeof(found));
-	child_await_sleep(child.pid);
 	target = (struct reach_target){.pid = child.pid};
 	fill(&table);
 	mark_candidates(&table);
@@ -121,13 +120,52 @@ static inline void map_arena(void)
 /* Search a child that `arrange` has arranged. */
 static inline void search_with(void (*arrange)(void *), const struct reach_words *words)
 {
+	struct child child;
+
 	map_arena();
-	search_child(child_fork(arrange, NULL), words);
+	child = child_fork(arrange, NULL);
+	child_await_sleep(child.pid);
+	search_child(child, words);
 }
 
 static inline void search(void (*arrange)(void *))
 {
 	search_with(arrange, &(struct reach_words){0});
+}
+
+/* The child writes here when it is arranged. */
+static __attribute__((unused)) int ready_to;
+
+static inline void stay(void)
+{
+	if (write(ready_to, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* Search a child whose `arrange` does not return, but calls stay(). */
+static inline void search_staying(void (*arrange)(void))
+{
+	struct child child = {.to = -1, .from = -1};
+	int ends[2];
+	char byte;
+
+	map_arena();
+	REQUIRE(pipe(ends) == 0);
+	fflush(stdout);
+	child.pid = fork();
+	REQUIRE(child.pid >= 0);
+	if (!child.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ready_to = ends[1];
+		arrange();
+		_exit(1);
+	}
+	close(ends[1]);
+	REQUIRE(read(ends[0], &byte, 1) == 1);
+	close(ends[0]);
+	search_child(child, &(struct reach_words){0});
 }
 
 static inline void check_level(unsigned block, enum reach_level want)

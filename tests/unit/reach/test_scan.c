@@ -140,6 +140,34 @@ static void pointers_that_the_kernel_holds(void)
 	check_rest(3);
 }
 
+static void *arrange_kernel_apart(void *unused)
+{
+	arrange_kernel(unused);
+	stay();
+	return unused;
+}
+
+static void exit_main_thread(void)
+{
+	pthread_t thread;
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR2);
+	REQUIRE(!sigprocmask(SIG_BLOCK, &blocked, NULL));
+	REQUIRE(!pthread_create(&thread, NULL, arrange_kernel_apart, NULL));
+	wash();
+	pthread_exit(NULL);
+}
+
+static void the_kernel_holds_after_the_main_thread(void)
+{
+	search_staying(exit_main_thread);
+	for (unsigned i = 0; i < 3; i++)
+		check_level(i, REACH_REACHED);
+	check_rest(3);
+}
+
 static void set_up_aio(void *unused)
 {
 	aio_context_t context = 0;
@@ -715,6 +743,7 @@ int main(void)
 	RUN(pointers_in_data_and_blocks);
 	RUN(lost_groups_have_one_head);
 	RUN(pointers_that_the_kernel_holds);
+	RUN(the_kernel_holds_after_the_main_thread);
 	RUN(rings_are_noticed);
 	RUN(registers_and_thread_local_data);
 	RUN(stacks_below_the_stack_pointer);

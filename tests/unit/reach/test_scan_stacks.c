@@ -13,41 +13,19 @@
 
 static volatile uint64_t in_data;
 
-/* The child writes here when it is arranged. */
-static int ready;
+static void (*arrange)(void);
 
-static void stay(void)
+static void arrange_both(void)
 {
-	if (write(ready, "", 1) != 1)
-		_exit(1);
-	for (;;)
-		pause();
+	put(&in_data, 1, 0);
+	wash();
+	arrange();
 }
 
-/* Search a child whose `arrange` does not return, but calls stay(). */
-static void search_staying(void (*arrange)(void))
+static void search_stack(void (*with)(void))
 {
-	struct child child = {.to = -1, .from = -1};
-	int ends[2];
-	char byte;
-
-	map_arena();
-	REQUIRE(pipe(ends) == 0);
-	fflush(stdout);
-	child.pid = fork();
-	REQUIRE(child.pid >= 0);
-	if (!child.pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		ready = ends[1];
-		put(&in_data, 1, 0);
-		wash();
-		arrange();
-		_exit(1);
-	}
-	close(ends[1]);
-	REQUIRE(read(ends[0], &byte, 1) == 1);
-	close(ends[0]);
-	search_child(child, &(struct reach_words){0});
+	arrange = with;
+	search_staying(arrange_both);
 }
 
 static void handle(int signal)
@@ -94,7 +72,7 @@ static void check_both(void)
 
 static void a_signal_stack_in_a_local_array(void)
 {
-	search_staying(arrange_signal_in_array);
+	search_stack(arrange_signal_in_array);
 	check_both();
 }
 
@@ -128,7 +106,7 @@ static void arrange_signal_in_thread(void)
 
 static void a_signal_stack_in_thread_local_data(void)
 {
-	search_staying(arrange_signal_in_thread);
+	search_stack(arrange_signal_in_thread);
 	check_both();
 }
 
@@ -163,7 +141,7 @@ static void arrange_coroutine(void)
 
 static void a_coroutine_in_a_local_array(void)
 {
-	search_staying(arrange_coroutine);
+	search_stack(arrange_coroutine);
 	check_both();
 }
 
@@ -226,9 +204,9 @@ static void arrange_stacks_in_one_mapping(void)
 
 static void a_stack_in_memory_of_the_program(void)
 {
-	search_staying(arrange_data_below);
+	search_stack(arrange_data_below);
 	check_both();
-	search_staying(arrange_stacks_in_one_mapping);
+	search_stack(arrange_stacks_in_one_mapping);
 	check_both();
 }
 
@@ -259,7 +237,7 @@ static void arrange_left_in_thread(void)
 
 static void what_a_thread_leaves_behind(void)
 {
-	search_staying(arrange_left_in_thread);
+	search_stack(arrange_left_in_thread);
 	check_level(0, REACH_UNREACHED);
 	check_level(1, REACH_REACHED);
 	check_rest(2);
