@@ -65,12 +65,14 @@ static bool is_over(struct reach_memory *m)
 	return m->is_late || m->is_gone;
 }
 
-/* Note why process_vm_readv(2) failed. If the process has exited, or memtrace may not
- * trace it, later calls would fail, too. */
+/* Note why memory could not be read. If the process has exited, or memtrace may not trace
+ * it, later calls would fail, too. Other errors than those of a page (EFAULT, EIO) say
+ * nothing about the page: the kernel may lack memory. */
 static void note_errno(struct reach_memory *m)
 {
 	m->is_denied |= errno == EPERM;
 	m->is_gone |= errno == ESRCH || errno == EPERM;
+	m->is_late |= errno != ESRCH && errno != EPERM && errno != EFAULT && errno != EIO;
 }
 
 /* process_vm_readv(2) into the buffer, by another thread if the one that was used has
@@ -159,7 +161,8 @@ static void scan_written(struct reach_memory *m, const struct reach_region *regi
 				       RUNS_MAX);
 
 		if (count < 0) {
-			m->is_gone = true;
+			note_errno(m);
+			m->is_late |= !m->is_gone;
 			return;
 		}
 		for (int i = 0; i < count; i++) {

@@ -40,7 +40,8 @@ struct reach_memory {
 	int pagemap;             /* pages_open() */
 	char *buffer;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC: give up then; 0: never */
-	bool is_late;         /* it was given up: the marks are not complete */
+	bool is_late;         /* it was given up, or the kernel lacked memory: the marks
+				 are not complete */
 	bool is_gone;         /* the process has exited: likewise */
 	bool is_denied;       /* `is_gone`, because the kernel refuses to read from it */
 	uint64_t read_bytes;

@@ -116,20 +116,29 @@ static struct error *check(const struct part *part, int pid)
 	return part->memory.is_gone ? gone(pid) : NULL;
 }
 
+static struct error *check_image(const struct reach_target *target)
+{
+	return target->image && image_of(target->pid) == target->image
+		       ? NULL
+		       : gone(target->pid);
+}
+
 struct error *reach_scan_first(struct reach_target *target,
 			       const struct reach_words *words, struct reach_table *table,
 			       uint64_t deadline_ns, struct reach_effort *ret)
 {
 	_cleanup_(part_deinit) struct part part = {.memory.pagemap = -1};
 	uint64_t began_ns = clock_now_ns();
-	struct error *err = part_init(&part, target->pid, words, table, deadline_ns);
+	struct error *err;
 
+	/* Before the mappings are read: those of another program would not fit. */
+	target->image = image_of(target->pid);
+	err = part_init(&part, target->pid, words, table, deadline_ns);
 	if (!err)
 		err = reach_stacks_guess(target->pid, &part.maps, deadline_ns,
 					 &part.regions);
 	if (err)
 		return err;
-	target->image = image_of(target->pid);
 	part.memory.progress = target->progress;
 	part.memory.progress_arg = target->arg;
 	reach_memory_sweep(&part.memory, &part.regions, &part.marks);
@@ -138,7 +147,8 @@ struct error *reach_scan_first(struct reach_target *target,
 	ret->read_bytes = part.memory.read_bytes;
 	ret->took_ns = clock_now_ns() - began_ns;
 	ret->is_late = part.memory.is_late;
-	return target->image ? check(&part, target->pid) : gone(target->pid);
+	err = check(&part, target->pid);
+	return err ? err : check_image(target);
 }
 
 struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
@@ -148,10 +158,11 @@ struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
 	target->stopped_ns = clock_now_ns();
 	target->let_go_ns = 0;
 	err = reach_threads_stop(target->pid, deadline_ns, &target->threads);
-	if (!err && image_of(target->pid) != target->image) {
+	if (err)
+		return err;
+	err = check_image(target);
+	if (err)
 		reach_threads_release(&target->threads);
-		err = gone(target->pid);
-	}
 	return err;
 }
 
@@ -203,7 +214,9 @@ static struct error *look(struct part *part, struct reach_target *target,
 		part->memory.is_late = true;
 	reach_sweep(&part->memory, &part->regions, &part->marks);
 	reach_memory_flood(&part->memory, &part->marks);
-	return check(part, target->pid);
+	err = check(part, target->pid);
+	/* Of a process that has been killed, the kernel says that no page was written. */
+	return err ? err : check_image(target);
 }
 
 /* The process went on before it could be verified. */
@@ -223,13 +236,34 @@ static void let_go_unsearched(struct reach_target *target, struct reach_effort *
 	ret->pause_ns = ret->took_ns = clock_now_ns() - target->stopped_ns;
 }
 
+/* Group what is lost, while the process runs. */
+static struct error *group(struct part *part, const struct reach_target *target,
+			   struct reach_table *table, struct reach_effort *ret)
+{
+	_cleanup_(reach_groups_deinit) struct reach_groups groups = {0};
+	struct error *err;
+
+	part->memory.deadline_ns = 0;
+	part->memory.progress = target->progress;
+	part->memory.progress_arg = target->arg;
+	err = reach_groups_init(&part->marks, &part->memory, &groups);
+	if (!err)
+		err = check(part, target->pid);
+	ret->is_late = part->memory.is_late;
+	if (err || ret->is_late)
+		return err;
+	copy_levels(part, table);
+	for (uint32_t i = 0; i < table->count; i++)
+		table->head[i] = groups.head[i];
+	return NULL;
+}
+
 struct error *reach_scan_verify(struct reach_target *target,
 				const struct reach_words *words,
 				struct reach_table *table, uint64_t deadline_ns,
 				struct reach_effort *ret)
 {
 	_cleanup_(part_deinit) struct part part = {.memory.pagemap = -1};
-	struct reach_groups groups = {0};
 	struct error *err;
 
 	if (target->let_go_ns) {
@@ -250,16 +284,8 @@ struct error *reach_scan_verify(struct reach_target *target,
 	ret->pause_ns = clock_now_ns() - target->stopped_ns;
 	ret->is_late = part.memory.is_late;
 	ret->read_bytes = part.memory.read_bytes;
-	if (!err && !ret->is_late) {
-		copy_levels(&part, table);
-		part.memory.deadline_ns = 0;
-		part.memory.progress = target->progress;
-		part.memory.progress_arg = target->arg;
-		err = reach_groups_init(&part.marks, &part.memory, &groups);
-	}
-	for (uint32_t i = 0; !err && !ret->is_late && i < table->count; i++)
-		table->head[i] = groups.head[i];
-	reach_groups_deinit(&groups);
+	if (!err && !ret->is_late)
+		err = group(&part, target, table, ret);
 	ret->took_ns = clock_now_ns() - target->stopped_ns;
 	return err;
 }
