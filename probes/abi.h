@@ -55,6 +55,10 @@ struct abi_control {
 	uint64_t checks_begun;   /* number of checks that were ever started */
 	uint64_t sites_retired;  /* 1: some sites are in `check_retired` */
 	uint64_t unwind_epoch;   /* number of evictions of unwind tables */
+	/* Generation of `live` that blocks are put into; only memtrace changes it. */
+	uint64_t live_newest;
+	/* Generation that the probes have asked for; not more than live_newest + 1. */
+	uint64_t live_wanted;
 };
 
 /* --- processes --------------------------------------------------------------------- */
@@ -294,15 +298,30 @@ static inline uint32_t abi_sample_class(uint64_t size_bytes)
 /* --- live blocks ------------------------------------------------------------------ */
 
 /*
- * An open-addressing table of live blocks: `live_buckets` buckets of eight slots.
- * abi_live_hash() gives two buckets for a block; it goes to the one with fewer blocks at
- * insertion. A slot's key is 0 (empty), ABI_LIVE_CLAIMED (being written or removed) or
- * the block's key / 8. What does not fit goes to the hash `live_spill`, by the whole key:
- * blocks with two full buckets, sizes of 4 GiB and more, addresses that are not multiples
- * of 8.
+ * An open-addressing table of live blocks, in buckets of eight slots. abi_live_hash()
+ * gives two buckets for a block; it goes to the one with fewer blocks at insertion. A
+ * slot's key is 0 (empty), ABI_LIVE_CLAIMED (being written or removed) or the block's
+ * key / 8. What does not fit goes to the hash `live_spill`, by the whole key: blocks with
+ * two full buckets, sizes of 4 GiB and more, addresses that are not multiples of 8.
+ *
+ * The table grows while the probes use it. It has generations, each a map of its own with
+ * twice as many buckets as the one before. The first one always exists. A program that
+ * finds two buckets filled asks for the next one; memtrace adds it and then increments
+ * `live_newest`. Blocks are put into the generation that `live_newest` names, and stay
+ * where they are. They are looked for in all generations, the newest first.
  */
 #define ABI_LIVE_WAYS    8
 #define ABI_LIVE_CLAIMED 1
+
+/* Blocks in the two buckets of a block that make a program ask for a generation. In a
+ * generation of 16,384 buckets that is when about half of the slots are used; blocks
+ * overflow into `live_spill` when 70 % are. */
+#define ABI_LIVE_FILLED 12
+
+/* The most generations, the buckets in generation `g`, and those in all before it. */
+#define ABI_LIVE_GENERATIONS       16
+#define ABI_LIVE_BUCKETS(first, g) ((uint32_t)(first) << (g))
+#define ABI_LIVE_BEFORE(first, g)  ((uint32_t)(first) * ((1u << (g)) - 1))
 
 /* Times are in ticks since the attach (bpf/ticks.h). A tick is a jiffy, or 2^20 ns (about
  * 1 ms) on kernels without bpf_jiffies64(). */
@@ -341,14 +360,22 @@ struct abi_block {
 };
 _Static_assert(sizeof(struct abi_block) == 24, "no holes");
 
-/* The bucket of `key` in a table of `buckets`. `second`: the other of its two buckets. */
-static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
+/* A number from which the bucket of `key` follows in each generation. `second`: the other
+ * of its two buckets. Without a branch, of which the verifier would follow both sides. */
+static inline uint32_t abi_live_mix(uint64_t key, int second)
 {
-	uint64_t h = key * (second ? 0xd6e8feb86659fd93ull : 0x9e3779b97f4a7c15ull);
+	uint64_t one = 0x9e3779b97f4a7c15ull, other = 0xd6e8feb86659fd93ull;
+	uint64_t h = key * (one ^ ((one ^ other) & -(uint64_t) !!second));
 
 	h ^= h >> 29;
 	h *= 0xbf58476d1ce4e5b9ull;
-	return (h >> 32) * buckets >> 32;
+	return (uint32_t)(h >> 32);
+}
+
+/* The bucket of `key` in a generation of `buckets`. */
+static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
+{
+	return (uint32_t)((uint64_t)abi_live_mix(key, second) * buckets >> 32);
 }
 
 /*

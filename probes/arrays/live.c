@@ -4,8 +4,12 @@
  * same time. A program takes a slot only by compare-and-exchange.
  */
 
-BPF_F_TABLE("array", u32, struct abi_live_bucket, live, ENTRIES(LIVE_BUCKETS),
-	    BPF_F_MMAPABLE);
+/* The first generation; the others are as it is, but larger. */
+BPF_F_TABLE("array", u32, struct abi_live_bucket, live_part, ENTRIES(LIVE_BUCKETS),
+	    BPF_F_MMAPABLE | SIZE_VARIES);
+BPF_TABLE("array_of_maps$live_part", u32, u32, live, LIVE_GENERATIONS);
+/* Wakes memtrace when a generation is wanted. */
+BPF_RINGBUF_OUTPUT(live_news, 1);
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_NEEDED);
 BPF_F_TABLE("array", u32, struct abi_journal, journal, 2 * ABI_JOURNAL_ENTRIES,
 	    BPF_F_MMAPABLE);
@@ -81,17 +85,105 @@ ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
 	return 0;
 }
 
+/*
+ * The number of used slots of the bucket. Clears bit 63 of *differs if one of them has
+ * `word`. Without branches, because the verifier would follow both sides of each of many
+ * comparisons. Words are below 2^61, so bit 63 of a negated difference is set unless the
+ * difference is 0.
+ */
+ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *differs)
+{
+	u64 load = 0;
+
+#pragma unroll
+	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
+		u64 key = READ_ONCE(b->key[i]);
+		u64 taken = -key, difference = -(key ^ word);
+
+		/* Hidden from the compiler, which would compare and branch. */
+		barrier_var(taken);
+		barrier_var(difference);
+		load += taken >> 63;
+		*differs &= difference;
+	}
+	return load;
+}
+
+/* A bucket of a block in a generation, or NULL. `word` is the block's key / 8. */
+ALWAYS_INLINE struct abi_live_bucket *live_bucket(u32 generation, u64 word, int second)
+{
+	u32 at = abi_live_hash(
+		word, ABI_LIVE_BUCKETS(LIVE_BUCKETS, generation & 15), second);
+	void *part = live.lookup(&generation);
+
+	return part ? bpf_map_lookup_elem(part, &at) : NULL;
+}
+
+/* All ones if the bucket has `word`, else 0. Without branches, as live_load(): words are
+ * below 2^61, so bit 63 of a difference minus 1 is set only if the difference is 0. */
+ALWAYS_INLINE u64 live_has(const struct abi_live_bucket *b, u64 word)
+{
+	u64 same = 0;
+
+#pragma unroll
+	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
+		u64 less = (READ_ONCE(b->key[i]) ^ word) - 1;
+
+		barrier_var(less);
+		same |= less;
+	}
+	same = (u64)((s64)same >> 63);
+	barrier_var(same);
+	return same;
+}
+
+#define LIVE_NOWHERE (~0ull)
+
+/* The bucket of a block in the generations before `newest`: twice the generation, plus 1
+ * for the second of its two buckets; or LIVE_NOWHERE. */
+ALWAYS_INLINE u64 live_find_older(u64 newest, u64 word)
+{
+	u64 mix = abi_live_mix(word, 0), other = abi_live_mix(word, 1) ^ mix;
+	u64 found = LIVE_NOWHERE, end = 2 * newest, round;
+
+	LOOP(i, 0, 2 * LIVE_GENERATIONS - 1, &round) {
+		u32 generation = i >> 1;
+		u32 buckets = ABI_LIVE_BUCKETS(LIVE_BUCKETS, generation & 15);
+		u32 at = (mix ^ (other & -(i & 1))) * buckets >> 32;
+
+		/* Hidden from the compiler, which would compute the number of rounds, and
+		 * end the loop by a comparison that bounds it for the processor, but not for
+		 * the verifier. */
+		barrier_var(end);
+
+		void *part = i < end ? live.lookup(&generation) : NULL;
+		struct abi_live_bucket *b = part ? bpf_map_lookup_elem(part, &at) : NULL;
+
+		if (!b)
+			break;
+
+		u64 here = live_has(b, word);
+
+		found = ROUND(&round, (found & ~here) | (i & here));
+	}
+	return launder(&round, found);
+}
+
 /* Remove the block `key` from the table. Returns 0 if it is not there. */
 ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *ret)
 {
-	u64 word = key >> 3;
-	u32 at = abi_live_hash(word, LIVE_BUCKETS, 0);
-	struct abi_live_bucket *b = live.lookup(&at);
+	u64 word = key >> 3, newest = READ_ONCE(ctl->live_newest);
+	struct abi_live_bucket *b = live_bucket(newest, word, 0);
 
 	if (b && live_take_from(b, word, ret))
 		return 1;
-	at = abi_live_hash(word, LIVE_BUCKETS, 1);
-	b = live.lookup(&at);
+	b = live_bucket(newest, word, 1);
+	if (newest && b && !live_has(b, word)) {
+		u64 found = live_find_older(newest, word);
+
+		/* There is no generation of LIVE_NOWHERE. */
+		b = live_bucket(found >> 1, word, found & 1);
+	}
 	if (b && live_take_from(b, word, ret))
 		return 1;
 
@@ -129,44 +221,32 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 	return 0;
 }
 
-/*
- * The number of used slots of the bucket. Clears bit 63 of *differs if one of them has
- * `word`. Without branches, because the verifier would follow both sides of each of many
- * comparisons. Words are below 2^61, so bit 63 of a negated difference is set unless the
- * difference is 0.
- */
-ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *differs)
+/* Ask for the generation after `newest`, unless another program has. */
+ALWAYS_INLINE void live_ask(struct abi_control *ctl, u64 newest)
 {
-	u64 load = 0;
-
-#pragma unroll
-	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
-		u64 key = READ_ONCE(b->key[i]);
-		u64 taken = -key, difference = -(key ^ word);
-
-		/* Hidden from the compiler, which would compare and branch. */
-		barrier_var(taken);
-		barrier_var(difference);
-		load += taken >> 63;
-		*differs &= difference;
-	}
-	return load;
+	if (newest + 1 < LIVE_GENERATIONS && READ_ONCE(ctl->live_wanted) == newest &&
+	    __sync_val_compare_and_swap(&ctl->live_wanted, newest, newest + 1) == newest)
+		live_news.ringbuf_output(&newest, sizeof(newest), 0);
 }
 
 ALWAYS_INLINE int live_put_anywhere(struct abi_control *ctl, u64 key,
 				    const struct abi_block *block)
 {
 	u64 word = key >> 3;
-	u32 at1 = abi_live_hash(word, LIVE_BUCKETS, 0);
-	u32 at2 = abi_live_hash(word, LIVE_BUCKETS, 1);
-	struct abi_live_bucket *b1 = live.lookup(&at1), *b2 = live.lookup(&at2);
+	u64 newest = READ_ONCE(ctl->live_newest);
+	struct abi_live_bucket *b1 = live_bucket(newest, word, 0);
+	struct abi_live_bucket *b2 = live_bucket(newest, word, 1);
 
 	if (!b1 || !b2)
 		return 0;
 
-	u64 differs = READ_ONCE(ctl->spilled_blocks) ? 0 : 1ull << 63;
+	/* A block that is not in these two buckets may be elsewhere. */
+	u64 differs = READ_ONCE(ctl->spilled_blocks) | newest ? 0 : 1ull << 63;
 	u64 load1 = live_load(b1, word, &differs);
 	u64 load2 = live_load(b2, word, &differs);
+
+	if (load1 + load2 >= ABI_LIVE_FILLED)
+		live_ask(ctl, newest);
 
 	/* The allocator has reused the address: the probes missed the free. */
 	if (!(differs >> 63)) {

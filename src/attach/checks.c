@@ -13,6 +13,7 @@
 #include "bpf/ring.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/memory_limit.h"
 #include "util/units.h"
 
 #define RECORDS_BYTES (ABI_MAX_CHECKS * sizeof(struct abi_check))
@@ -31,10 +32,12 @@ static struct error *start(struct checks *c)
 	c->ring = ring_open(c->maps.news, checks_on_news, c);
 	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!c->records || !c->ring || c->stop_fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot open the ring of checks");
+		return error_create(ERROR_IO, "cannot open the ring of checks: %s%s",
+				    strerror(errno), memory_limit_hint());
 	err = pthread_create(&c->thread, NULL, checks_run, c);
 	if (err)
-		return error_errno(ERROR_IO, err, "cannot start the thread of checks");
+		return error_create(ERROR_IO, "cannot start the thread of checks: %s%s",
+				    strerror(err), memory_limit_hint());
 	c->is_running = true;
 	return NULL;
 }

@@ -25,7 +25,7 @@ static uint64_t to_pointer(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-struct error *code_map_make(const struct code_map *map, int *ret)
+struct error *code_map_make(const struct code_map *map, int inner, int *ret)
 {
 	struct rlimit before;
 	union bpf_attr attr;
@@ -37,6 +37,8 @@ struct error *code_map_make(const struct code_map *map, int *ret)
 	attr.value_size = map->value_bytes;
 	attr.max_entries = map->entries;
 	attr.map_flags = map->flags;
+	if (inner >= 0)
+		attr.inner_map_fd = (uint32_t)inner;
 	memcpy(attr.map_name, map->name, strnlen(map->name, sizeof(attr.map_name) - 1));
 	locked_memory_lift(&before);
 	*ret = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));

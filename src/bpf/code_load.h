@@ -20,8 +20,9 @@ struct run_values {
 	uint64_t of[ABI_RUN_VALUES];
 };
 
-/* Create a map. The caller owns *ret. Returns ERROR_COMPILE if the kernel refused it. */
-struct error *code_map_make(const struct code_map *map, int *ret)
+/* Create a map. `inner` is a map like those that an array of maps will have; -1 for other
+ * maps. The caller owns *ret. Returns ERROR_COMPILE if the kernel refused it. */
+struct error *code_map_make(const struct code_map *map, int inner, int *ret)
 	__attribute__((warn_unused_result));
 
 /* Load a program with these maps (descriptors, by index in code.maps; -1: no such map)

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <linux/bpf.h>
+
 #include "compile/compiler_child.h"
 #include "compile/compiler_key.h"
 #include "compile/compiler_process.h"
@@ -227,13 +229,37 @@ static void close_maps(struct compiler *c)
 		closep(&c->maps[i]);
 }
 
+/* An array of maps NAME has maps like NAME_part. */
+static int inner_map(const struct compiler *c, const struct code_map *map)
+{
+	char name[CODE_NAME_MAX + sizeof("_part")];
+
+	snprintf(name, sizeof(name), "%s_part", map->name);
+	return compiler_map(c, name);
+}
+
+/* Make the arrays of maps, or all other maps. */
+static struct error *make_maps_of(struct compiler *c, bool of_maps)
+{
+	struct error *err = NULL;
+
+	for (size_t i = 0; !err && i < c->code->maps.len; i++) {
+		const struct code_map *map = &c->code->maps.data[i];
+
+		if ((map->type == BPF_MAP_TYPE_ARRAY_OF_MAPS) == of_maps)
+			err = code_map_make(map, of_maps ? inner_map(c, map) : -1,
+					    &c->maps[i]);
+	}
+	return err;
+}
+
 static struct error *make_maps(struct compiler *c)
 {
 	struct error *err = make_room(c);
 
-	for (size_t i = 0; !err && i < c->code->maps.len; i++)
-		err = code_map_make(&c->code->maps.data[i], &c->maps[i]);
-	return err;
+	if (!err)
+		err = make_maps_of(c, false);
+	return err ? err : make_maps_of(c, true);
 }
 
 struct error *compiler_wait(struct compiler *c, const struct compiler *maps_of)

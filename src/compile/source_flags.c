@@ -144,6 +144,8 @@ static bool add_size_flags(struct source_flags *flags, const struct source_facts
 	       source_flags_add(flags, "-DCPU_SLOTS=%" PRIu32, z->cpu_slots) &&
 	       source_flags_add(flags, "-DCLAIMS=%" PRIu32, z->claims) &&
 	       source_flags_add(flags, "-DLIVE_BUCKETS=%" PRIu32, z->live_buckets) &&
+	       source_flags_add(flags, "-DLIVE_GENERATIONS=%" PRIu32,
+				z->live_generations) &&
 	       source_flags_add(flags, "-DLIVE_SPILL=%" PRIu32, z->live_spill) &&
 	       source_flags_add(flags, "-DPENDING_SPILL=%" PRIu32, z->pending_spill) &&
 	       source_flags_add(flags, "-DSTACK_BUCKETS=%" PRIu32, z->stack_buckets) &&

@@ -65,6 +65,8 @@ struct source_run {
 	bool rules;           /* unwind by rules; else by frame pointer only */
 	unsigned stack_depth; /* 1..127 */
 	uint64_t max_stacks;
+	uint64_t max_allocations;  /* live blocks */
+	unsigned live_generations; /* for tests; 0: as few as possible */
 
 	/* --- the kernel --- */
 	struct tick_clock ticks;

@@ -88,10 +88,35 @@ static uint32_t stack_pcs_blocks(const struct source_run *run)
 	return (uint32_t)(words / ABI_PCS_BLOCK + 1);
 }
 
+/* Buckets of the first generation of `live`, at most: 6 MiB, 130,000 blocks until the
+ * next one. */
+#define FIRST_BUCKETS 32768
+
+/* Entries of live_spill, at most. It takes the blocks that come while a generation is
+ * added: 65,536 entries are 50 ms of two processors that only allocate. */
+#define SPILL_MAX 65536
+
+/* As few generations as have room for all blocks, if the first one is no larger than
+ * FIRST_BUCKETS. */
+static void compute_live_sizes(const struct source_run *run, struct source_sizes *ret)
+{
+	uint64_t blocks = run->max_allocations, spill = blocks / 128 + 64;
+	uint64_t buckets = (blocks * 10 / 7 + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS;
+	uint32_t g = 1;
+
+	while (g < ABI_LIVE_GENERATIONS && ABI_LIVE_BEFORE(FIRST_BUCKETS, g) < buckets)
+		g++;
+	if (run->live_generations)
+		g = run->live_generations;
+	ret->live_generations = g;
+	ret->live_buckets =
+		(uint32_t)((buckets + ABI_LIVE_BEFORE(1, g) - 1) / ABI_LIVE_BEFORE(1, g));
+	ret->live_spill = (uint32_t)(spill < SPILL_MAX ? spill : SPILL_MAX);
+}
+
 void source_sizes_compute(const struct source_run *run, struct source_sizes *ret)
 {
 	int cpus = libbpf_num_possible_cpus();
-	uint64_t slots = run->config->max_allocations * 10 / 7;
 
 	/*
 	 * With two choices of buckets of eight, and insertion into the emptier one, a
@@ -104,8 +129,6 @@ void source_sizes_compute(const struct source_run *run, struct source_sizes *ret
 		.process_slots = run->scope == SCOPE_PROCESSES
 					 ? FEW_PROCESSES
 					 : power_of_two_from(run->config->max_processes),
-		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
-		.live_spill = (uint32_t)(run->config->max_allocations / 128 + 64),
 		.pending_spill = ABI_PENDING_SPILL,
 		.stack_buckets = (uint32_t)(run->max_stacks * 4 / ABI_STACK_WAYS + 1),
 		.max_stacks = (uint32_t)run->max_stacks,
@@ -118,9 +141,10 @@ void source_sizes_compute(const struct source_run *run, struct source_sizes *ret
 		.layouts = LAYOUTS,
 		.claims = FEW_CLAIMS,
 	};
+	compute_live_sizes(run, ret);
 	if (run->no_atomics) {
-		ret->live_buckets = ret->stack_buckets = 0;
-		ret->live_spill = (uint32_t)run->config->max_allocations;
+		ret->live_buckets = ret->live_generations = ret->stack_buckets = 0;
+		ret->live_spill = (uint32_t)run->max_allocations;
 		ret->pending_spill = ABI_PENDING_ALL;
 		ret->claims = MANY_CLAIMS;
 	}

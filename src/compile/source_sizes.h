@@ -11,7 +11,8 @@ struct source_sizes {
 	uint32_t claims;        /* entries of `claims` */
 	uint32_t process_slots; /* of `processes`, a power of two */
 	/* 0 without atomics: all elements are in the spill maps then. */
-	uint32_t live_buckets;
+	uint32_t live_buckets; /* in the first generation */
+	uint32_t live_generations;
 	uint32_t live_spill;    /* entries */
 	uint32_t pending_spill; /* entries */
 	uint32_t stack_buckets;

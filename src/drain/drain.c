@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drain/drain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "drain/drain_blocks.h"
@@ -90,20 +91,38 @@ static void start_over(struct drain *d)
 	hashmap_deinit(&d->others);
 }
 
-static struct error *read_blocks(struct drain *d, bool *settled)
+/* Read the table as large as it is now. What is put into a generation that is added from
+ * now on is in the journal, or counted as late. */
+static struct error *read_tables(struct drain *d)
 {
-	struct error *err;
+	struct live_table *live = d->maps->live;
 
 	start_over(d);
-	err = drain_journal_open(d);
+	free(d->first_of_bucket);
+	d->generations = live ? live_table_count(live) : 0;
+	d->first_of_bucket =
+		calloc((live ? (size_t)live_table_buckets(live, d->generations) : 0) + 1,
+		       sizeof(*d->first_of_bucket));
+	if (!d->first_of_bucket) {
+		d->generations = 0;
+		return error_no_memory();
+	}
+	return drain_read_tables(d);
+}
+
+static struct error *read_blocks(struct drain *d, bool *settled)
+{
+	struct error *err = drain_journal_open(d);
+
 	if (err)
 		return err;
-	err = drain_read_tables(d);
-	if (!err && !drain_journal_is_good(d)) {
-		start_over(d);
-		err = drain_read_tables(d);
-	}
-	return error_first(err, drain_journal_close(d, settled));
+	err = read_tables(d);
+	if (!err && !drain_journal_is_good(d))
+		err = read_tables(d);
+	err = error_first(err, drain_journal_close(d, settled));
+	if (d->maps->live && !live_table_is_whole(d->maps->live))
+		*settled = false;
+	return err;
 }
 
 /* Remove blocks that were freed or belong to no process of the snapshot, and set the
@@ -144,7 +163,12 @@ static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver
 static void make_room(struct drain *d)
 {
 	struct abi_counters sum = {{0}};
-	uint64_t most = (uint64_t)d->sizes->live_buckets * ABI_LIVE_WAYS, count;
+	struct live_table *live = d->maps->live;
+	uint64_t most =
+		live ? (uint64_t)live_table_buckets(live, live_table_count(live)) *
+				ABI_LIVE_WAYS
+		     : 0;
+	uint64_t count;
 	struct error *err = mapped_walk(d->maps->counters, d->sizes->cpu_slots,
 					sizeof(sum), sum_counters, &sum);
 
@@ -157,18 +181,14 @@ static void make_room(struct drain *d)
 
 static struct error *read_all(struct drain *d, bool *settled)
 {
-	_cleanup_(freep) uint32_t *first =
-		calloc((size_t)d->sizes->live_buckets + 1, sizeof(*first));
 	struct error *err = NULL;
 
-	if (!first)
-		return error_no_memory();
-	d->first_of_bucket = first;
 	hashmap_init(&d->others, d->ticks->start_ns);
 	make_room(d);
 	for (int i = 0; i < MAX_READINGS && !err && !*settled; i++)
 		err = read_blocks(d, settled);
 	hashmap_deinit(&d->others);
+	free(d->first_of_bucket);
 	d->first_of_bucket = NULL;
 	return err;
 }
@@ -205,8 +225,8 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	if (used > sizes->max_stacks)
 		used = sizes->max_stacks;
 	/* Only in the buckets: an element of a hash could hold another block by now. */
-	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK && maps->live >= 0) {
-		err = drain_renumber(maps->live, sizes->live_buckets, resolver);
+	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK && maps->live) {
+		err = drain_renumber(maps->live, resolver);
 		if (kept)
 			drain_kept_drop(kept);
 	}

@@ -14,6 +14,7 @@
 #include "drain/drain_kept.h"
 #include "bpf/families.h"
 #include "bpf/fence.h"
+#include "drain/live_table.h"
 #include "compile/source.h"
 #include "bpf/ticks.h"
 #include "snapshot/snapshot.h"
@@ -24,10 +25,11 @@ struct abi_control;
 
 /* Descriptors of the maps of probes/maps.c; -1: this run does not have the map. */
 struct drain_maps {
-	int control, processes, counters, live, live_spill, journal, pending,
-		pending_spill, stacks, stack_pcs;
-	struct fence *fence;    /* borrowed */
-	enum block_class class; /* of the blocks in `live` */
+	int control, processes, counters, live_spill, journal, pending, pending_spill,
+		stacks, stack_pcs;
+	struct live_table *live; /* NULL: there is none. Borrowed */
+	struct fence *fence;     /* borrowed */
+	enum block_class class;  /* of the blocks in `live` */
 };
 
 /* For each slot of `processes`, the index of its process in the snapshot.
@@ -78,17 +80,16 @@ struct drain_wanted {
 
 /* Set is_there[i] for each block: is it in the tables? Their processes must be stopped.
  * What a realloc() holds is not found. `attached_ns` is that of the snapshot. */
-struct error *
-drain_find_same(const struct drain_maps *maps, const struct source_sizes *sizes,
-		const struct abi_control *control, const struct tick_clock *ticks,
-		uint64_t attached_ns, const struct drain_wanted *wanted, bool is_there[])
+struct error *drain_find_same(const struct drain_maps *maps,
+			      const struct abi_control *control,
+			      const struct tick_clock *ticks, uint64_t attached_ns,
+			      const struct drain_wanted *wanted, bool is_there[])
 	__attribute__((warn_unused_result));
 
 /* Ask the resolver for the stack of each block that has the number of a miss; for use
  * between snapshots. Blocks in the buckets get the number of their stack. A block that
  * moves during the call may be left out. */
 struct error *drain_ask_stacks(const struct drain_maps *maps,
-			       const struct source_sizes *sizes,
 			       const struct drain_resolver *resolver)
 	__attribute__((warn_unused_result));
 

@@ -40,17 +40,32 @@ size_t drain_find_in_bucket(const struct drain *d, uint32_t at, uint64_t key)
 
 size_t drain_find(const struct drain *d, uint64_t key)
 {
-	uint64_t word = key >> 3, index;
-	uint32_t total = d->sizes->live_buckets;
-	size_t at = DRAIN_NOWHERE;
+	uint32_t homes = key & 7 ? 0 : 2 * d->generations;
+	uint64_t index;
 
-	if (total && !(key & 7))
-		at = drain_find_in_bucket(d, abi_live_hash(word, total, 0), key);
-	if (total && !(key & 7) && at == DRAIN_NOWHERE)
-		at = drain_find_in_bucket(d, abi_live_hash(word, total, 1), key);
-	if (at == DRAIN_NOWHERE && hashmap_get(&d->others, key, &index))
-		at = index;
-	return at;
+	for (uint32_t i = 0; i < homes; i++) {
+		size_t at = drain_find_in_bucket(
+			d, live_table_at(d->maps->live, i / 2, key >> 3, i % 2), key);
+
+		if (at != DRAIN_NOWHERE)
+			return at;
+	}
+	return hashmap_get(&d->others, key, &index) ? index : DRAIN_NOWHERE;
+}
+
+void drain_remove_copies(struct drain *d, uint64_t key)
+{
+	uint32_t homes = key & 7 ? 0 : 2 * d->generations;
+	size_t kept = drain_find(d, key);
+
+	for (uint32_t i = 0; kept != DRAIN_NOWHERE && i < homes; i++) {
+		uint32_t at = live_table_at(d->maps->live, i / 2, key >> 3, i % 2);
+
+		for (uint32_t j = d->first_of_bucket[at]; j < d->first_of_bucket[at + 1];
+		     j++)
+			if (j != kept && (d->keys.data[j] & ~DRAIN_HELD) == key)
+				d->keys.data[j] = 0;
+	}
 }
 
 bool drain_append(struct drain *d, uint64_t key, const struct abi_block *block)
@@ -114,6 +129,8 @@ bool drain_apply(struct drain *d, const struct abi_journal *e)
 {
 	const struct abi_block block = {e->size_bytes, e->stack, e->thread, e->tick, 0};
 
+	/* Whatever moved during the reading is in the journal. */
+	drain_remove_copies(d, e->key);
 	if (e->old_key == ABI_JOURNAL_HELD)
 		return drain_hold(d, e->key, &block);
 	if (e->old_key)

@@ -33,9 +33,9 @@ struct drain {
 	/* The keys of snap->blocks (abi.h), with DRAIN_HELD; 0: removed. */
 	VEC(uint64_t) keys;
 	/* Index in snap->blocks at which the blocks of each bucket begin; one element
-	 * more than there are buckets. Finds a block that moved to its other bucket while
-	 * the tables were read. */
+	 * more than there are buckets. Finds a block by its key. */
 	uint32_t *first_of_bucket;
+	uint32_t generations; /* of the table, in this reading */
 };
 
 #define DRAIN_NOWHERE SIZE_MAX
@@ -54,6 +54,9 @@ size_t drain_find_in_bucket(const struct drain *d, uint32_t at, uint64_t key);
 
 /* Index in snap->blocks of a block that was read so far, or DRAIN_NOWHERE. */
 size_t drain_find(const struct drain *d, uint64_t key);
+
+/* Of a block that was read several times, since it moved during the reading, keep one. */
+void drain_remove_copies(struct drain *d, uint64_t key);
 
 /* Add a block to the run of the bucket that is being read. Returns false without
  * memory. */
@@ -92,7 +95,7 @@ struct error *drain_read_tables(struct drain *d) __attribute__((warn_unused_resu
 /* Blocks in the buckets of `live` with the number of a miss (ABI_MISS_STACK) get the
  * number of its stack if it has one by now, so that the number of the miss can be
  * dropped. Probes may change the table at the same time. */
-struct error *drain_renumber(int live, uint32_t bucket_count,
+struct error *drain_renumber(struct live_table *live,
 			     const struct drain_resolver *resolver)
 	__attribute__((warn_unused_result));
 
@@ -105,7 +108,7 @@ void drain_pause_ns(long ns);
 /* Apply a journal entry. Returns false without memory. */
 bool drain_apply(struct drain *d, const struct abi_journal *entry);
 
-/* If the journal is a ring (maps->live is -1): discard its entries; apply the next
+/* If the journal is a ring (maps->live is NULL): discard its entries; apply the next
  * `count` entries. d->settled becomes false if some do not arrive. */
 struct error *drain_ring_clear(struct drain *d) __attribute__((warn_unused_result));
 struct error *drain_ring_apply(struct drain *d, uint64_t count)

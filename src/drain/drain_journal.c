@@ -44,7 +44,7 @@ static bool clear_journal(const void *elements, uint32_t first, uint32_t count, 
 
 static bool is_ring(const struct drain *d)
 {
-	return d->maps->live < 0;
+	return !d->maps->live;
 }
 
 static uint64_t *used_of(const struct drain *d)

@@ -141,10 +141,9 @@ struct error *drain_remove_gone(const struct drain_maps *maps,
 	if (!err)
 		err = drain_walk_hash(maps->pending_spill, sizeof(struct abi_pending),
 				      remove_spilled_pending, &f);
-	if (!err && maps->live >= 0)
-		err = mapped_walk_writable(maps->live, sizes->live_buckets,
-					   sizeof(struct abi_live_bucket), remove_buckets,
-					   &f);
+	if (!err && maps->live)
+		err = live_table_walk(maps->live, live_table_count(maps->live),
+				      remove_buckets, &f);
 	if (!err)
 		err = drain_walk_hash(maps->live_spill, sizeof(struct abi_block),
 				      remove_spilled, &f);

@@ -32,11 +32,11 @@ static bool renumber_buckets(const void *elements, uint32_t first, uint32_t coun
 	return true;
 }
 
-struct error *drain_renumber(int live, uint32_t bucket_count,
+struct error *drain_renumber(struct live_table *live,
 			     const struct drain_resolver *resolver)
 {
-	return mapped_walk_writable(live, bucket_count, sizeof(struct abi_live_bucket),
-				    renumber_buckets, (void *)(uintptr_t)resolver);
+	return live_table_walk(live, live_table_count(live), renumber_buckets,
+			       (void *)(uintptr_t)resolver);
 }
 
 /* --- between snapshots ------------------------------------------------------------ */
@@ -78,7 +78,6 @@ static bool ask_pending_slots(const void *elements, uint32_t first, uint32_t cou
 }
 
 struct error *drain_ask_stacks(const struct drain_maps *maps,
-			       const struct source_sizes *sizes,
 			       const struct drain_resolver *resolver)
 {
 	void *arg = (void *)(uintptr_t)resolver;
@@ -91,8 +90,8 @@ struct error *drain_ask_stacks(const struct drain_maps *maps,
 	if (!err && maps->pending_spill >= 0)
 		err = drain_walk_hash(maps->pending_spill, sizeof(struct abi_pending),
 				      ask_pending, arg);
-	if (!err && maps->live >= 0)
-		err = drain_renumber(maps->live, sizes->live_buckets, resolver);
+	if (!err && maps->live)
+		err = drain_renumber(maps->live, resolver);
 	if (!err && maps->live_spill >= 0)
 		err = drain_walk_hash(maps->live_spill, sizeof(struct abi_block),
 				      ask_spilled, arg);

@@ -11,8 +11,8 @@
 /* The tables in which blocks are looked for. */
 struct tables {
 	const struct drain_maps *maps;
-	const struct abi_live_bucket *buckets; /* mapped; NULL: blocks are in the hash */
-	uint32_t bucket_count;
+	uint32_t generations; /* 0: all blocks are in the hash */
+	struct abi_live_bucket *part[ABI_LIVE_GENERATIONS]; /* mapped */
 	bool has_spilled;
 };
 
@@ -34,33 +34,58 @@ static bool find(const struct tables *t, uint64_t key, struct abi_block *ret)
 {
 	uint64_t word = key >> 3;
 
-	for (int i = 0; t->buckets && !(key & 7) && i < 2; i++)
-		if (find_in_bucket(&t->buckets[abi_live_hash(word, t->bucket_count, i)],
+	for (uint32_t i = 0; !(key & 7) && i < 2 * t->generations; i++) {
+		uint32_t count = live_table_part_buckets(t->maps->live, i / 2);
+
+		if (find_in_bucket(&t->part[i / 2][abi_live_hash(word, count, i % 2)],
 				   word, ret))
 			return true;
+	}
 	return t->has_spilled &&
 	       sys_bpf_element(BPF_MAP_LOOKUP_ELEM, t->maps->live_spill, &key, ret) == 0;
 }
 
+static size_t part_bytes(const struct tables *t, uint32_t generation)
+{
+	return (size_t)live_table_part_buckets(t->maps->live, generation) *
+	       sizeof(struct abi_live_bucket);
+}
+
+static void close_parts(struct tables *t)
+{
+	while (t->generations > 0) {
+		t->generations--;
+		mapped_close(t->part[t->generations], part_bytes(t, t->generations));
+	}
+}
+
+/* Blocks of stopped processes are in the generations that there are now. */
+static struct error *open_parts(struct tables *t)
+{
+	uint32_t count = t->maps->live ? live_table_count(t->maps->live) : 0;
+
+	for (uint32_t g = 0; g < count; g++) {
+		t->part[g] = mapped_open(t->maps->live->part[g], part_bytes(t, g));
+		if (!t->part[g])
+			return error_errno(ERROR_IO, errno, "cannot map a BPF table");
+		t->generations = g + 1;
+	}
+	return NULL;
+}
+
 struct error *drain_find_same(const struct drain_maps *maps,
-			      const struct source_sizes *sizes,
 			      const struct abi_control *control,
 			      const struct tick_clock *ticks, uint64_t attached_ns,
 			      const struct drain_wanted *wanted, bool is_there[])
 {
-	size_t bytes = (size_t)sizes->live_buckets * sizeof(struct abi_live_bucket);
-	void *buckets = maps->live < 0 ? NULL : mapped_open(maps->live, bytes);
-	const struct tables t = {
+	struct tables t = {
 		.maps = maps,
-		.buckets = buckets,
-		.bucket_count = sizes->live_buckets,
-		.has_spilled = !buckets || __atomic_load_n(&control->spilled_blocks,
-							   __ATOMIC_SEQ_CST),
+		.has_spilled = !maps->live || __atomic_load_n(&control->spilled_blocks,
+							      __ATOMIC_SEQ_CST),
 	};
+	struct error *err = open_parts(&t);
 
-	if (maps->live >= 0 && !buckets)
-		return error_errno(ERROR_IO, errno, "cannot map a BPF table");
-	for (size_t i = 0; i < wanted->count; i++) {
+	for (size_t i = 0; !err && i < wanted->count; i++) {
 		const struct drain_known known = wanted->get(wanted->arg, i);
 		struct abi_block block;
 
@@ -69,6 +94,6 @@ struct error *drain_find_same(const struct drain_maps *maps,
 			      ABI_TID(block.thread) == known.tid &&
 			      drain_time_ns(ticks, attached_ns, &block) == known.time_ns;
 	}
-	mapped_close(buckets, bytes);
-	return NULL;
+	close_parts(&t);
+	return err;
 }

@@ -56,7 +56,6 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 {
 	const struct abi_live_bucket *buckets = elements;
 	struct drain *d = arg;
-	uint32_t total = d->sizes->live_buckets;
 
 	if (!vec_reserve(&d->snap->blocks[d->maps->class],
 			 d->snap->blocks[d->maps->class].len + count) ||
@@ -77,17 +76,7 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 			if (!read_slot(d, &buckets[i], way, &word, &block))
 				continue;
 
-			uint64_t key = word << 3;
-			uint32_t other = abi_live_hash(word, total, 0);
-			size_t seen = DRAIN_NOWHERE;
-
-			if (other == here)
-				other = abi_live_hash(word, total, 1);
-			if (other < here)
-				seen = drain_find_in_bucket(d, other, key);
-			if (seen != DRAIN_NOWHERE)
-				drain_replace(d, seen, key, &block);
-			else if (!drain_append(d, key, &block))
+			if (!drain_append(d, word << 3, &block))
 				return false;
 		}
 	}
@@ -191,9 +180,8 @@ struct error *drain_read_tables(struct drain *d)
 {
 	struct error *err = NULL;
 
-	if (d->maps->live >= 0)
-		err = mapped_walk(d->maps->live, d->sizes->live_buckets,
-				  sizeof(struct abi_live_bucket), read_buckets, d);
+	if (d->maps->live)
+		err = live_table_walk(d->maps->live, d->generations, read_buckets, d);
 	if (!err)
 		err = read_spills(d);
 	if (!err && d->maps->pending >= 0)

@@ -325,7 +325,6 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 			{
 				.max_size_bytes = UINT64_MAX,
 				.sampling.every = 1,
-				.max_allocations = UINT64_C(1) << 20,
 				.max_threads = UINT64_C(1) << 14,
 				.max_processes = UINT64_C(1) << 14,
 				.unwind_cpu_percent = 25,

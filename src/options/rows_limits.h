@@ -9,8 +9,9 @@ OPTION(MAX_ALLOCATIONS,
 	.min = 1024, .max = UINT64_C(1) << 30,
 	.expected = "a number from 1024 to 1G (1073741824), such as 4M",
 	.needs = MODE_BLOCKS,
-	.help = "make room for N live blocks; those beyond are counted, not listed "
-		"(default 1M = 1048576)")
+	.help = "at most N live blocks; those beyond are counted, not listed. Their "
+		"table grows as needed (default 16M = 16777216, or what fits an "
+		"eighth of the machine's memory; 1M with --tables hashes)")
 
 OPTION(MAX_STACKS,
 	"max-stacks", .argument = "N",

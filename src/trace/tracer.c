@@ -35,9 +35,21 @@ static size_t sites_at_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE) * sizeof(struct abi_site_at);
 }
 
+static struct error *open_live(struct tracer *t, int outer, int part)
+{
+	struct error *err =
+		live_table_open(outer, part, &t->source->sizes, t->control, &t->live);
+
+	if (err)
+		return err;
+	t->maps.live = &t->live;
+	return live_grower_create(&t->live, compiler_map(t->compiler, "live_news"),
+				  &t->live_grower);
+}
+
 static struct error *open_maps(struct tracer *t)
 {
-	int sites_at;
+	int sites_at, live_part;
 	const struct {
 		const char *name;
 		int *fd;
@@ -49,7 +61,8 @@ static struct error *open_maps(struct tracer *t)
 		{"claims", &t->claims, 0, false},
 		{"counters", &t->maps.counters, 0, false},
 		{"sites_at", &sites_at, MODE_CALLS, false},
-		{"live", &t->maps.live, MODE_BLOCKS, true},
+		{"live", &t->live.outer, MODE_BLOCKS, true},
+		{"live_part", &live_part, MODE_BLOCKS, true},
 		{"live_spill", &t->maps.live_spill, MODE_BLOCKS, false},
 		{"journal", &t->maps.journal, MODE_BLOCKS, false},
 		{"pending", &t->maps.pending, MODE_CALLS, true},
@@ -77,7 +90,7 @@ static struct error *open_maps(struct tracer *t)
 		t->sites_at = mapped_open(sites_at, sites_at_bytes());
 	if (!t->control || !t->processes || (sites_at >= 0 && !t->sites_at))
 		return error_errno(ERROR_IO, errno, "cannot map the control records");
-	return NULL;
+	return live_part < 0 ? NULL : open_live(t, t->live.outer, live_part);
 }
 
 /* --- all together ----------------------------------------------------------------- */
@@ -133,6 +146,25 @@ static void open_cache(struct tracer *t)
 #define DEFAULT_STACKS         (256 * 1024)
 #define DEFAULT_STACKS_BY_HASH (64 * 1024)
 
+/* Hashes have their memory from the start. */
+#define DEFAULT_BLOCKS_BY_HASH (UINT64_C(1) << 20)
+
+/* With half of its slots in use, the table takes 48 bytes for a block. */
+#define BYTES_PER_BLOCK 48
+#define DEFAULT_BLOCKS  (UINT64_C(1) << 24)
+#define MEMORY_SHARE    8
+
+/* Room for 16M blocks, or for fewer if their table could take more than an eighth of the
+ * machine's memory. */
+static uint64_t default_blocks(void)
+{
+	uint64_t memory =
+		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t blocks = memory / MEMORY_SHARE / BYTES_PER_BLOCK;
+
+	return blocks < DEFAULT_BLOCKS ? blocks : DEFAULT_BLOCKS;
+}
+
 /* So that tracer_destroy() may be called. */
 static void init(struct tracer *t, const struct tracer_setup *setup)
 {
@@ -169,6 +201,9 @@ static void begin_run(struct tracer *t)
 	run->peak = config->peak && run->traffic && !t->by_hash;
 	run->rules = config->unwind != UNWIND_CHOICE_FP && tracer_can(t, MODE_PROCESSES);
 	run->stack_depth = trace_config_depth(config, run->rules);
+	run->max_allocations = config->max_allocations ? config->max_allocations
+			       : t->by_hash            ? DEFAULT_BLOCKS_BY_HASH
+						       : default_blocks();
 	run->max_stacks = config->max_stacks ? config->max_stacks
 			  : t->by_hash       ? DEFAULT_STACKS_BY_HASH
 					     : DEFAULT_STACKS;
@@ -329,7 +364,7 @@ static void describe(const struct tracer *t, struct snapshot *snap)
 	snap->sampling = t->config->sampling;
 	snap->min_size_bytes = t->config->min_size_bytes;
 	snap->max_size_bytes = t->config->max_size_bytes;
-	snap->max_allocations = t->config->max_allocations;
+	snap->max_allocations = t->run.max_allocations;
 	snap->max_stacks = t->run.max_stacks;
 	snap->max_threads = t->run.traffic ? t->config->max_threads : 0;
 }
@@ -447,6 +482,8 @@ void tracer_destroy(struct tracer *t)
 	tracer_close_ring(t);
 	tracer_close_traffic(t);
 	miss_handler_destroy(t->handler);
+	live_grower_destroy(t->live_grower);
+	live_table_close(&t->live);
 	vec_foreach (a, &t->allocators) {
 		free(a->label);
 		free(a->module);
@@ -479,7 +516,7 @@ void tracer_tidy(struct tracer *t)
 	tracer_ask_mappings(t);
 	/* The kept blocks have numbers that may be dropped. */
 	drain_kept_drop(&t->kept);
-	err = drain_ask_stacks(&t->maps, &t->source->sizes, &resolver);
+	err = drain_ask_stacks(&t->maps, &resolver);
 	if (!err)
 		miss_handler_sweep(t->handler);
 	/* It is tried again, here or with the next report. */

@@ -65,7 +65,7 @@ static struct error *explain_compile(struct error *err, const struct tracer *t)
 				      " blocks and %" PRIu64
 				      " stacks: lower --max-allocations or "
 				      "--max-stacks%s",
-				      t->config->max_allocations, t->run.max_stacks,
+				      t->run.max_allocations, t->run.max_stacks,
 				      t->run.traffic ? ", or --max-threads" : "");
 	better = error_with_detail(better, err->detail);
 	error_destroy(err);

@@ -27,6 +27,6 @@ struct error *tracer_find_same(struct tracer *t, const uint32_t slots[],
 	const struct search search = {snap, slots, numbers};
 	const struct drain_wanted wanted = {get, &search, count};
 
-	return drain_find_same(&t->maps, &t->source->sizes, t->control, &t->ticks,
-			       snap->attached_ns, &wanted, is_there);
+	return drain_find_same(&t->maps, t->control, &t->ticks, snap->attached_ns,
+			       &wanted, is_there);
 }

@@ -11,6 +11,7 @@
 #include "attach/checks.h"
 #include "compile/compiler.h"
 #include "drain/drain.h"
+#include "drain/live_grower.h"
 #include "bpf/features.h"
 #include "bpf/file_numbers.h"
 #include "bpf/ring.h"
@@ -112,6 +113,8 @@ struct tracer {
 	struct source *source;
 	struct compiler *compiler;
 	struct drain_maps maps;
+	struct live_table live; /* maps.live, if that is not NULL */
+	struct live_grower *live_grower;
 	struct drain_kept kept; /* blocks of the last report */
 	struct fence fence;
 	struct abi_control *control;   /* mapped */

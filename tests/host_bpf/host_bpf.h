@@ -79,6 +79,7 @@ int bpf_probe_read_kernel(void *ret, size_t size, const void *from);
 
 enum host_map_kind {
 	HOST_ARRAY,
+	HOST_ARRAY_OF_MAPS, /* its first element is the map of its kind_name, after `$` */
 	HOST_HASH, /* an LRU hash drops elements when it is full, a hash refuses new ones
 		    */
 	HOST_LRU_HASH,
@@ -91,6 +92,7 @@ struct host_map {
 	enum host_map_kind kind;
 	int fd; /* of the memory of an array, to be mapped; an identity otherwise */
 	struct host_storage *storage;
+	bool is_created; /* by host_map_create() */
 	struct host_map *next;
 };
 
@@ -108,6 +110,12 @@ void host_maps_reset(void);
 
 /* Free what was deleted from hashes. No program may run that has looked it up. */
 void host_maps_settle(void);
+
+/* A new array, which host_maps_reset() removes. The caller closes the descriptor. */
+int host_map_create(const char *name, uint32_t value_bytes, uint32_t count);
+
+/* Let an element of an array of maps be the map `fd`. */
+void host_map_put(struct host_map *map, uint32_t at, int fd);
 
 /* By name or descriptor; NULL: not found. */
 struct host_map *host_map_find(const char *name);

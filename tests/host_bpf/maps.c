@@ -13,6 +13,11 @@
 
 static struct host_map *all_maps;
 
+static struct host_map *first_map(void)
+{
+	return __atomic_load_n(&all_maps, __ATOMIC_ACQUIRE);
+}
+
 static uint32_t hash_at(const struct host_map *map, const void *key)
 {
 	const unsigned char *bytes = key;
@@ -65,15 +70,17 @@ static size_t array_bytes(const struct host_map *map)
 	return (bytes + 4095) / 4096 * 4096;
 }
 
+static uint64_t next_array = FIXED_ARRAYS;
+
 void host_map_register(struct host_map *map)
 {
-	static uint64_t next_array = FIXED_ARRAYS;
 	const char *kind = map->kind_name;
 
-	map->kind = !strcmp(kind, "array")  ? HOST_ARRAY
-		    : !strcmp(kind, "hash") ? HOST_HASH
-		    : !strcmp(kind, "ring") ? HOST_RING
-					    : HOST_LRU_HASH;
+	map->kind = strchr(kind, '$')        ? HOST_ARRAY_OF_MAPS
+		    : !strcmp(kind, "array") ? HOST_ARRAY
+		    : !strcmp(kind, "hash")  ? HOST_HASH
+		    : !strcmp(kind, "ring")  ? HOST_RING
+					     : HOST_LRU_HASH;
 	map->storage = calloc(1, sizeof(*map->storage));
 	map->fd = memfd_create(map->name, MFD_CLOEXEC);
 	if (!map->storage || map->fd < 0)
@@ -86,13 +93,57 @@ void host_map_register(struct host_map *map)
 			map_at(next_array, array_bytes(map), MAP_SHARED, map->fd);
 		next_array += array_bytes(map);
 	}
+	if (map->kind == HOST_ARRAY_OF_MAPS)
+		map->storage->part = calloc(map->count, sizeof(*map->storage->part));
+	/* Threads may look for other maps at the same time. */
 	map->next = all_maps;
-	all_maps = map;
+	__atomic_store_n(&all_maps, map, __ATOMIC_RELEASE);
+}
+
+int host_map_create(const char *name, uint32_t value_bytes, uint32_t count)
+{
+	struct host_map *map = calloc(1, sizeof(*map));
+
+	if (!map)
+		fail(name);
+	*map = (struct host_map)HOST_MAP(map, "array", sizeof(uint32_t), value_bytes,
+					 count);
+	map->name = name;
+	map->is_created = true;
+	host_map_register(map);
+	return map->fd;
+}
+
+void host_map_put(struct host_map *map, uint32_t at, int fd)
+{
+	__atomic_store_n(&map->storage->part[at], host_map_of(fd), __ATOMIC_RELEASE);
+}
+
+/* Only the first map is left. */
+static void reset_parts(struct host_map *map)
+{
+	for (uint32_t i = 0; i < map->count; i++)
+		map->storage->part[i] = NULL;
+	map->storage->part[0] = host_map_find(strchr(map->kind_name, '$') + 1);
+}
+
+static void remove_created(void)
+{
+	for (struct host_map **at = &all_maps, *map; (map = *at);) {
+		if (!map->is_created) {
+			at = &map->next;
+			continue;
+		}
+		*at = map->next;
+		munmap(map->storage->array, array_bytes(map));
+		free(map->storage);
+		free(map);
+	}
 }
 
 struct host_map *host_map_find(const char *name)
 {
-	for (struct host_map *map = all_maps; map; map = map->next)
+	for (struct host_map *map = first_map(); map; map = map->next)
 		if (!strcmp(map->name, name))
 			return map;
 	return NULL;
@@ -100,7 +151,7 @@ struct host_map *host_map_find(const char *name)
 
 struct host_map *host_map_of(int fd)
 {
-	for (struct host_map *map = all_maps; map; map = map->next)
+	for (struct host_map *map = first_map(); map; map = map->next)
 		if (map->fd == fd)
 			return map;
 	return NULL;
@@ -130,6 +181,7 @@ void host_maps_settle(void)
 
 void host_maps_reset(void)
 {
+	remove_created();
 	for (struct host_map *map = all_maps; map; map = map->next) {
 		struct host_storage *s = map->storage;
 
@@ -140,6 +192,8 @@ void host_maps_reset(void)
 		}
 		s->used = 0;
 		host_ring_clear(map);
+		if (s->part)
+			reset_parts(map);
 		if (s->array && madvise(s->array, array_bytes(map), MADV_REMOVE))
 			fail(map->name);
 	}
@@ -187,6 +241,14 @@ void *host_map_lookup(struct host_map *map, const void *key)
 
 		memcpy(&at, key, sizeof(at));
 		return at < map->count ? map->storage->array + at * host_map_stride(map)
+				       : NULL;
+	}
+	if (map->kind == HOST_ARRAY_OF_MAPS) {
+		uint32_t at;
+
+		memcpy(&at, key, sizeof(at));
+		return at < map->count ? __atomic_load_n(&map->storage->part[at],
+							 __ATOMIC_ACQUIRE)
 				       : NULL;
 	}
 	pthread_mutex_lock(&map->storage->lock);

@@ -68,6 +68,20 @@ typedef int64_t s64;
 	} map = {host_lookup_##map, host_update_##map, host_insert_##map,                \
 		 host_delete_##map}
 
+#define BPF_TABLE(kind, key_type, value_type, map, entries)                              \
+	static struct host_map host_map_##map =                                          \
+		HOST_MAP(map, kind, sizeof(key_type), sizeof(value_type), (entries));    \
+	HOST_REGISTER(map)                                                               \
+	static void *host_lookup_##map(const key_type *key)                              \
+	{                                                                                \
+		return host_map_lookup(&host_map_##map, key);                            \
+	}                                                                                \
+	static const struct {                                                            \
+		void *(*lookup)(const key_type *key);                                    \
+	} map = {host_lookup_##map}
+
+#define bpf_map_lookup_elem(map, key) host_map_lookup((map), (key))
+
 #define BPF_RINGBUF_OUTPUT(map, pages)                                                   \
 	static struct host_map host_map_##map = HOST_MAP(map, "ring", 0, 0, (pages));    \
 	HOST_REGISTER(map)                                                               \

@@ -25,6 +25,7 @@ struct host_record {
 struct host_storage {
 	pthread_mutex_t lock; /* guards everything below */
 	char *array;
+	struct host_map **part; /* of an array of maps */
 	struct host_element *chain[HOST_CHAINS];
 	struct host_element *dead; /* deleted, and perhaps still in use */
 	uint32_t used;

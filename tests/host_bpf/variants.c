@@ -13,7 +13,6 @@
 static void set_usual(struct variant *v)
 {
 	v->config = (struct trace_config){
-		.max_allocations = 8192,
 		.max_size_bytes = UINT64_MAX,
 		.sampling.every = 1,
 		.max_threads = 64,
@@ -26,6 +25,7 @@ static void set_usual(struct variant *v)
 		.scope = SCOPE_FORKS,
 		.stack_depth = 16,
 		.max_stacks = 32768,
+		.max_allocations = 8192,
 		.with_time = true,
 		.traffic = true,
 		.cookies = true,
@@ -42,9 +42,15 @@ static void set_usual(struct variant *v)
 	};
 }
 
+static void set_growing(struct variant *v)
+{
+	v->run.max_allocations = 1024;
+	v->run.live_generations = 5;
+}
+
 static void set_full(struct variant *v)
 {
-	v->config.max_allocations = 64;
+	v->run.max_allocations = 64;
 }
 
 static void set_hashes(struct variant *v)
@@ -91,7 +97,7 @@ static const struct {
 } variants[] = {
 	{"tables", NULL},           {"full", set_full},         {"hashes", set_hashes},
 	{"sampled", set_sampled},   {"filtered", set_filtered}, {"session", set_session},
-	{"mappings", set_mappings}, {"peak", set_peak},
+	{"mappings", set_mappings}, {"peak", set_peak},         {"growing", set_growing},
 };
 
 bool variant_init(const char *name, struct variant *ret)

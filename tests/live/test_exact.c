@@ -89,10 +89,8 @@ static void every_function_1e5(void)
 
 static void every_function_1e6(void)
 {
-	check_scenario(&(struct scenario){.name = "mixed",
-					  .blocks = 1000000,
-					  .options = "--max-allocations 2097152"},
-		       8);
+	check_scenario(
+		&(struct scenario){.name = "mixed", .blocks = 1000000, .options = ""}, 8);
 }
 
 static void calls_that_fail(void)

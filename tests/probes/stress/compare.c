@@ -17,22 +17,20 @@ static void *array_of(const char *name)
 
 bool machine_has_block(uint64_t key)
 {
-	static const struct host_map *map;
 	static struct host_map *spill;
-	const struct abi_live_bucket *buckets;
+	struct live_table *live = tables_live();
 
-	if (!spill) {
+	if (!spill)
 		spill = host_map_find("live_spill");
-		map = host_map_find("live");
-	}
-	buckets = map ? host_map_array(map) : NULL;
-	for (int second = 0; buckets && second < 2; second++) {
+	for (uint32_t i = 0; live && i < 2 * live_table_count(live); i++) {
+		const struct host_map *map = host_map_of(live->part[i / 2]);
+		const struct abi_live_bucket *buckets = host_map_array(map);
 		const struct abi_live_bucket *b =
-			&buckets[abi_live_hash(key >> 3, map->count, second)];
+			&buckets[abi_live_hash(key >> 3, map->count, i % 2)];
 
-		for (int i = 0; i < ABI_LIVE_WAYS; i++)
+		for (int way = 0; way < ABI_LIVE_WAYS; way++)
 			if (!(key & 7) &&
-			    __atomic_load_n(&b->key[i], __ATOMIC_ACQUIRE) == key >> 3)
+			    __atomic_load_n(&b->key[way], __ATOMIC_ACQUIRE) == key >> 3)
 				return true;
 	}
 	return host_map_has(spill, &key);
@@ -78,13 +76,12 @@ static bool compare_block(struct machine *m, uint64_t key, const struct abi_bloc
 	return true;
 }
 
-static unsigned compare_buckets(struct machine *m)
+static unsigned compare_generation(struct machine *m, const struct host_map *map)
 {
-	const struct host_map *map = host_map_find("live");
-	const struct abi_live_bucket *buckets = map ? host_map_array(map) : NULL;
+	const struct abi_live_bucket *buckets = host_map_array(map);
 	unsigned n = 0;
 
-	for (uint32_t i = 0; map && i < map->count; i++) {
+	for (uint32_t i = 0; i < map->count; i++) {
 		for (int way = 0; way < ABI_LIVE_WAYS; way++) {
 			const struct abi_live_entry *e = &buckets[i].entry[way];
 			const struct abi_block block = {e->size_bytes, e->stack,
@@ -102,8 +99,12 @@ static void compare_blocks(struct machine *m)
 {
 	const struct abi_control *control = array_of("control");
 	struct host_map *spill = host_map_find("live_spill");
-	unsigned live = 0, found = compare_buckets(m);
+	struct live_table *table = tables_live();
+	unsigned live = 0, found = 0;
 	const void *key;
+
+	for (uint32_t g = 0; table && g < live_table_count(table); g++)
+		found += compare_generation(m, host_map_of(table->part[g]));
 
 	for (void *at = NULL; (at = host_map_next(spill, at, &key));)
 		found += compare_block(m, *(const uint64_t *)key, at);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "probes/stress/tables.h"
 #include "unit/random.h"
 
 #include "traffic_record.h"
@@ -73,6 +74,8 @@ static void user_point(void *arg, const char *what)
 	(void)what;
 	if (t->machine->switch_away && sim_chance(t, 4))
 		t->machine->switch_away(t);
+	if (sim_chance(t, 64))
+		tables_grow_live();
 	host_now = &t->context;
 }
 
@@ -133,6 +136,7 @@ void machine_init(struct machine *m, uint64_t seed)
 	m->model.can_be_full = !strcmp(host_programs.variant, "full");
 	for (unsigned i = 0; i < THREADS_MAX; i++)
 		thread_init(m, i, seed);
+	tables_begin_live();
 	control = host_map_array(host_map_find("control"));
 	control->enabled = 1;
 	control->keeps_tids = host_programs.thread_end != NULL;
@@ -146,6 +150,7 @@ void machine_init(struct machine *m, uint64_t seed)
 
 void machine_deinit(struct machine *m)
 {
+	tables_end_live();
 	pthread_mutex_destroy(&m->lock);
 	free(m->events);
 	for (unsigned i = 0; i < THREADS_MAX; i++)

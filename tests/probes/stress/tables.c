@@ -39,6 +39,11 @@ int sys_bpf_element(int command, int fd, const void *key, void *value)
 	void *found;
 
 	REQUIRE(map);
+	/* The thread that enlarges the table does not read. */
+	if (map->kind == HOST_ARRAY_OF_MAPS && command == BPF_MAP_UPDATE_ELEM) {
+		host_map_put(map, *(const uint32_t *)key, *(const int *)value);
+		return 0;
+	}
 	pause_reading();
 	switch (command) {
 	case BPF_MAP_GET_NEXT_KEY:
@@ -84,7 +89,13 @@ static int lookup_batch(union bpf_attr *attr)
 
 int sys_bpf(int command, void *attr, uint32_t size)
 {
+	const union bpf_attr *map = attr;
+
 	(void)size;
+	if (command == BPF_MAP_CREATE) {
+		REQUIRE(map->map_type == BPF_MAP_TYPE_ARRAY);
+		return host_map_create("live_part", map->value_size, map->max_entries);
+	}
 	pause_reading();
 	return command == BPF_MAP_LOOKUP_BATCH ? lookup_batch(attr) : -EINVAL;
 }
@@ -205,6 +216,41 @@ static int fd_of(const char *name)
 	return map ? map->fd : -1;
 }
 
+static struct live_table live;
+static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct live_table *tables_live(void)
+{
+	return live.control ? &live : NULL;
+}
+
+void tables_begin_live(void)
+{
+	struct variant variant;
+	struct source_sizes sizes;
+
+	if (!host_map_find("live"))
+		return;
+	REQUIRE(variant_init(host_programs.variant, &variant));
+	source_sizes_compute(&variant.run, &sizes);
+	REQUIRE(!live_table_open(fd_of("live"), fd_of("live_part"), &sizes,
+				 host_map_array(host_map_find("control")), &live));
+}
+
+void tables_end_live(void)
+{
+	live_table_close(&live);
+}
+
+void tables_grow_live(void)
+{
+	if (!live.control || pthread_mutex_trylock(&live_lock))
+		return;
+	if (live_table_wants_more(&live))
+		REQUIRE(!live_table_grow(&live));
+	pthread_mutex_unlock(&live_lock);
+}
+
 void tables_open(struct tables *t)
 {
 	memset(t, 0, sizeof(*t));
@@ -215,7 +261,7 @@ void tables_open(struct tables *t)
 		.control = fd_of("control"),
 		.processes = fd_of("processes"),
 		.counters = fd_of("counters"),
-		.live = fd_of("live"),
+		.live = tables_live(),
 		.live_spill = fd_of("live_spill"),
 		.journal = fd_of("journal"),
 		.pending = fd_of("pending"),

@@ -33,7 +33,7 @@ static struct {
 	bool settled;
 } reading;
 
-static uint64_t late_changes, journal_entries, in_flight;
+static uint64_t late_changes, journal_entries, in_flight, grown;
 
 /* NULL: no block of the pool. */
 static struct expected *expected_at(uint64_t key)
@@ -149,8 +149,15 @@ static void compare_snapshot(void)
 	}
 }
 
+static uint64_t generations(void)
+{
+	return tables_live() ? live_table_count(tables_live()) : 0;
+}
+
 static void read_once(void)
 {
+	uint64_t before = generations();
+
 	reading.snap = snapshot_create();
 	REQUIRE(reading.snap);
 	tables_pause = pause_for_others;
@@ -158,6 +165,7 @@ static void read_once(void)
 	tables_applied = keep_state;
 	fibers_run_beside(reading.fibers, read_tables, NULL);
 	tables_pause = tables_fence = tables_applied = NULL;
+	grown += generations() > before;
 	CHECK(reading.settled);
 	compare_snapshot();
 	snapshot_destroy(reading.snap);
@@ -203,5 +211,7 @@ int main(int argc, char **argv)
 	/* What never happened was not tested. */
 	if (rounds > 1)
 		CHECK(late_changes && journal_entries && in_flight);
+	if (rounds > 1 && !strcmp(host_programs.variant, "growing"))
+		CHECK(grown > 1);
 	return check_done();
 }

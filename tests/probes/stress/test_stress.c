@@ -10,12 +10,14 @@
 #include "check.h"
 
 #include "probes/stress/fibers.h"
+#include "probes/stress/tables.h"
 
 #define CHECKPOINTS 40
 #define ACTS        400 /* between two checkpoints */
 
 /* Losses and the like in all seeds: what never happened was not tested. */
 static uint64_t happened[ABI_COUNTER_COUNT];
+static uint32_t generations;
 
 static void run_seed(uint64_t seed)
 {
@@ -36,6 +38,8 @@ static void run_seed(uint64_t seed)
 	if (check_state.failures > before)
 		fprintf(stderr, "with %s, seed %" PRIu64 "\n", host_programs.variant,
 			seed);
+	if (tables_live() && live_table_count(tables_live()) > generations)
+		generations = live_table_count(tables_live());
 	for (int i = 0; i < ABI_COUNTER_COUNT; i++)
 		happened[i] += machine.model.count[i];
 	fibers_free(fibers);
@@ -55,6 +59,7 @@ int main(int argc, char **argv)
 		CHECK(happened[ABI_CALLS_ABANDONED] && happened[ABI_BLOCKS_REPLACED]);
 		CHECK_INT(!happened[ABI_BLOCKS_FULL],
 			  strcmp(host_programs.variant, "full") != 0);
+		CHECK_INT(generations > 3, strcmp(host_programs.variant, "growing") == 0);
 	}
 	return check_done();
 }

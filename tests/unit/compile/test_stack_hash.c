@@ -67,10 +67,11 @@ static bool put(struct abi_stack_bucket *bucket)
 /* All stacks must find a bucket, searched as the probes do. */
 static void all_find_room(void)
 {
-	const struct trace_config config = {.max_allocations = 1000};
+	const struct trace_config config = {.sampling.every = 1};
 	const struct source_run run = {
 		.config = &config,
 		.max_stacks = 65536,
+		.max_allocations = 1000,
 		.stack_depth = 127,
 	};
 	struct source_sizes sizes;

@@ -19,12 +19,25 @@ static uint32_t stack_of(void *arg, uint32_t stack)
 }
 
 /* A memfd replaces the BPF map of live blocks. */
+static struct live_table table_of(struct abi_control *control)
+{
+	return (struct live_table){
+		.control = control,
+		.first_buckets = BUCKETS,
+		.generations = 1,
+		.part = {memfd_create("live", MFD_CLOEXEC)},
+		.known = 1,
+	};
+}
+
 static void renumbers(void)
 {
 	const size_t bytes = BUCKETS * sizeof(struct abi_live_bucket);
 	unsigned asked = 0;
 	const struct drain_resolver resolver = {NULL, stack_of, &asked};
-	int fd = memfd_create("live", MFD_CLOEXEC);
+	struct abi_control control = {0};
+	struct live_table live = table_of(&control);
+	int fd = live.part[0];
 	struct abi_live_bucket *b;
 	struct error *err;
 
@@ -46,7 +59,7 @@ static void renumbers(void)
 	b[9].key[4] = ABI_LIVE_CLAIMED;
 	b[9].entry[4].stack = ABI_MISS_STACK(6);
 
-	err = drain_renumber(fd, BUCKETS, &resolver);
+	err = drain_renumber(&live, &resolver);
 	CHECK(!err);
 	CHECK_INT(asked, 3);
 	CHECK_INT(b[0].entry[0].stack, 42);
@@ -67,11 +80,12 @@ static void renumbers(void)
 static void asks_between_snapshots(void)
 {
 	const size_t bytes = ABI_PENDING_SLOTS * sizeof(struct abi_pending);
-	const struct source_sizes sizes = {.live_buckets = BUCKETS};
+	struct abi_control control = {0};
+	struct live_table live = table_of(&control);
 	unsigned asked = 0;
 	const struct drain_resolver resolver = {NULL, stack_of, &asked};
 	const struct drain_maps maps = {
-		.live = memfd_create("live", MFD_CLOEXEC),
+		.live = &live,
 		.pending = memfd_create("pending", MFD_CLOEXEC),
 		.live_spill = -1,
 		.pending_spill = -1,
@@ -80,9 +94,9 @@ static void asks_between_snapshots(void)
 	struct abi_pending *p;
 	struct error *err;
 
-	CHECK_INT(ftruncate(maps.live, BUCKETS * sizeof(*b)), 0);
+	CHECK_INT(ftruncate(live.part[0], BUCKETS * sizeof(*b)), 0);
 	CHECK_INT(ftruncate(maps.pending, (off_t)bytes), 0);
-	b = mapped_open(maps.live, BUCKETS * sizeof(*b));
+	b = mapped_open(live.part[0], BUCKETS * sizeof(*b));
 	p = mapped_open(maps.pending, bytes);
 	REQUIRE(b && p);
 	b[3].key[1] = 5000;
@@ -93,14 +107,14 @@ static void asks_between_snapshots(void)
 	p[2] = (struct abi_pending){.flags = ABI_PENDING_HAS_OLD};
 	p[3] = (struct abi_pending){.owner = 8};
 
-	err = drain_ask_stacks(&maps, &sizes, &resolver);
+	err = drain_ask_stacks(&maps, &resolver);
 	CHECK(!err);
 	CHECK_INT(asked, 2);
 	CHECK_INT(b[3].entry[1].stack, 42);
 	CHECK_INT(p[1].old.stack, ABI_MISS_STACK(2));
 	mapped_close(b, BUCKETS * sizeof(*b));
 	mapped_close(p, bytes);
-	close(maps.live);
+	close(live.part[0]);
 	close(maps.pending);
 }
 

@@ -30,6 +30,7 @@ struct bench {
 	struct abi_control control;
 	struct source_sizes sizes;
 	struct drain_maps maps;
+	struct live_table live;
 	uint32_t process[1];
 	struct drain_slots slots;
 	struct tick_clock ticks;
@@ -70,7 +71,8 @@ static void bench_init(struct bench *b)
 	b->entries = mapped_open(b->map, JOURNAL_BYTES);
 	REQUIRE(b->entries);
 	fence_open(&b->fence);
-	b->maps = (struct drain_maps){.journal = b->map, .fence = &b->fence};
+	b->maps = (struct drain_maps){
+		.journal = b->map, .fence = &b->fence, .live = &b->live};
 	b->slots.process = b->process;
 }
 
@@ -386,12 +388,17 @@ static void half_made_changes(void)
 	bool settled;
 
 	bench_init(&b);
-	b.maps.live = create_array(sizeof(*bucket), 1);
+	b.live = (struct live_table){
+		.control = &b.control,
+		.first_buckets = 1,
+		.generations = 1,
+		.part = {create_array(sizeof(*bucket), 1)},
+		.known = 1,
+	};
 	b.maps.pending = create_array(sizeof(*pending), ABI_PENDING_SLOTS);
 	b.maps.live_spill = create_hash(sizeof(struct abi_block));
 	b.maps.pending_spill = -1;
-	b.sizes.live_buckets = 1;
-	bucket = mapped_open(b.maps.live, sizeof(*bucket));
+	bucket = mapped_open(b.live.part[0], sizeof(*bucket));
 	pending = mapped_open(b.maps.pending, ABI_PENDING_SLOTS * sizeof(*pending));
 	REQUIRE(bucket && pending);
 
@@ -403,20 +410,86 @@ static void half_made_changes(void)
 		pending[7].flags = i == 2 ? ABI_PENDING_CHANGES : 0;
 		begin_reading(&b);
 		b.drain.first_of_bucket = first_of_bucket;
+		b.drain.generations = 1;
 		REQUIRE(!drain_read_tables(&b.drain));
 		CHECK_INT(drain_journal_is_good(&b.drain), i == 0);
 		end_reading(&b, &settled);
 	}
 	mapped_close(bucket, sizeof(*bucket));
 	mapped_close(pending, ABI_PENDING_SLOTS * sizeof(*pending));
-	close(b.maps.live);
+	close(b.live.part[0]);
 	close(b.maps.live_spill);
 	close(b.maps.pending);
 	bench_deinit(&b);
 }
 
+static struct live_table table_of_one_bucket(struct abi_control *control)
+{
+	return (struct live_table){
+		.control = control, .first_buckets = 1, .generations = 2, .known = 2};
+}
+
+/* The buckets of the second generation, if the first one has one bucket. */
+#define SECOND ABI_LIVE_BUCKETS(1, 1)
+
+/* A key whose two buckets there differ. */
+static uint64_t key_of_two_buckets(void)
+{
+	uint64_t key = ABI_KEY(0, 0x1000);
+
+	while (abi_live_hash(key >> 3, SECOND, 0) == abi_live_hash(key >> 3, SECOND, 1))
+		key += 8;
+	return key;
+}
+
+/* As if both generations had been read: another block is in each bucket of the second
+ * one, and `key` wherever it can be. */
+static void read_copies(struct drain *d, uint64_t key, uint32_t first_of_bucket[])
+{
+	const struct abi_block block = {.size_bytes = 7};
+
+	REQUIRE(drain_append(d, key, &block));
+	for (uint32_t i = 0; i < SECOND; i++) {
+		first_of_bucket[1 + i] = (uint32_t)d->keys.len;
+		if (i == abi_live_hash(key >> 3, SECOND, 0) ||
+		    i == abi_live_hash(key >> 3, SECOND, 1))
+			REQUIRE(drain_append(d, key, &block));
+		REQUIRE(drain_append(d, ABI_KEY(0, 0x2000), &block));
+	}
+	first_of_bucket[1 + SECOND] = (uint32_t)d->keys.len;
+}
+
+/* A block moves to another place while the tables are read, and is read twice. */
+static void a_block_that_moves_meanwhile(void)
+{
+	uint32_t first_of_bucket[1 + SECOND + 1] = {0};
+	const uint64_t key = key_of_two_buckets();
+	const struct abi_journal moves[] = {
+		{.key = key, .kind = ABI_JOURNAL_TAKEN},
+		{.key = key, .size_bytes = 9, .kind = ABI_JOURNAL_PUT},
+	};
+	struct bench b;
+	bool settled;
+
+	for (size_t count = 1; count <= 2; count++) {
+		bench_init(&b);
+		b.live = table_of_one_bucket(&b.control);
+		begin_reading(&b);
+		b.drain.generations = 2;
+		b.drain.first_of_bucket = first_of_bucket;
+		read_copies(&b.drain, key, first_of_bucket);
+		for (size_t i = 0; i < count; i++)
+			REQUIRE(drain_apply(&b.drain, &moves[i]));
+		CHECK(drain_find(&b.drain, ABI_KEY(0, 0x2000)) != DRAIN_NOWHERE);
+		CHECK_INT(end_reading(&b, &settled),
+			  0x2000 * SECOND + (count == 2 ? key : 0));
+		bench_deinit(&b);
+	}
+}
+
 int main(void)
 {
+	RUN(a_block_that_moves_meanwhile);
 	RUN(entries_in_time);
 	RUN(an_address_that_a_realloc_gave_up);
 	RUN(a_late_writer);

@@ -24,6 +24,7 @@
 struct bench {
 	struct source_sizes sizes;
 	struct drain_maps maps;
+	struct live_table table;
 	struct abi_live_bucket *live;  /* mapped */
 	struct abi_counters *counters; /* mapped */
 	struct abi_pending *pending;   /* mapped */
@@ -59,12 +60,11 @@ static void bench_init(struct bench *b, struct fence *fence)
 	*b = (struct bench){
 		.sizes = {.cpu_slots = 1,
 			  .process_slots = 2,
-			  .live_buckets = BUCKETS,
 			  .max_stacks = 1,
 			  .stack_depth = 1,
 			  .stack_pcs_blocks = 1},
 		.maps = {.counters = create_array(COUNT_BYTES, 1),
-			 .live = create_array(sizeof(struct abi_live_bucket), BUCKETS),
+			 .live = &b->table,
 			 .live_spill = create(BPF_MAP_TYPE_HASH, 8,
 					      sizeof(struct abi_block), 8),
 			 .journal = create_array(sizeof(struct abi_journal),
@@ -75,10 +75,15 @@ static void bench_init(struct bench *b, struct fence *fence)
 			 .stacks = create_array(sizeof(struct abi_stack_head), 1),
 			 .stack_pcs = create_array(ABI_PCS_BLOCK_BYTES(1), 1),
 			 .fence = fence},
+		.table = {.control = &b->control,
+			  .first_buckets = BUCKETS,
+			  .generations = 1,
+			  .part = {create_array(sizeof(struct abi_live_bucket), BUCKETS)},
+			  .known = 1},
 		.process = {0, SNAPSHOT_NO_PROCESS},
 	};
 	fence_open(fence);
-	b->live = mapped_open(b->maps.live, LIVE_BYTES);
+	b->live = mapped_open(b->table.part[0], LIVE_BYTES);
 	b->counters = mapped_open(b->maps.counters, COUNT_BYTES);
 	b->pending = mapped_open(b->maps.pending, PENDING_BYTES);
 	REQUIRE(b->live && b->counters && b->pending);
@@ -86,8 +91,8 @@ static void bench_init(struct bench *b, struct fence *fence)
 
 static void bench_deinit(struct bench *b)
 {
-	const int fds[] = {b->maps.counters, b->maps.live,   b->maps.live_spill,
-			   b->maps.journal,  b->maps.stacks, b->maps.stack_pcs,
+	const int fds[] = {b->maps.counters, b->table.part[0], b->maps.live_spill,
+			   b->maps.journal,  b->maps.stacks,   b->maps.stack_pcs,
 			   b->maps.pending};
 
 	mapped_close(b->live, LIVE_BYTES);

@@ -14,8 +14,8 @@
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
 
-#define BUCKETS     64
-#define LIVE_BYTES  (BUCKETS * sizeof(struct abi_live_bucket))
+#define BUCKETS     64 /* in the first generation */
+#define GENERATIONS 3
 #define SPILL       64
 
 #define TID         77
@@ -25,8 +25,9 @@
 
 struct tables {
 	struct drain_maps maps;
-	struct source_sizes sizes;
-	struct abi_live_bucket *live; /* mapped; NULL: all blocks are in the hash */
+	struct live_table table;
+	struct abi_live_bucket
+		*live[GENERATIONS]; /* mapped; NULL: all blocks are in the hash */
 	struct abi_control control;
 };
 
@@ -46,27 +47,40 @@ static int create(uint32_t type, uint32_t key_bytes, uint32_t value_bytes, uint3
 	return fd;
 }
 
+static size_t bytes_of(uint32_t generation)
+{
+	return ABI_LIVE_BUCKETS(BUCKETS, generation) * sizeof(struct abi_live_bucket);
+}
+
 static void tables_init(struct tables *t, bool has_buckets)
 {
 	*t = (struct tables){
-		.maps = {.live = -1,
-			 .live_spill = create(BPF_MAP_TYPE_HASH, sizeof(uint64_t),
+		.maps = {.live_spill = create(BPF_MAP_TYPE_HASH, sizeof(uint64_t),
 					      sizeof(struct abi_block), SPILL, 0)},
-		.sizes = {.live_buckets = has_buckets ? BUCKETS : 0},
 	};
 	if (!has_buckets)
 		return;
-	t->maps.live = create(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-			      sizeof(struct abi_live_bucket), BUCKETS, BPF_F_MMAPABLE);
-	t->live = mapped_open(t->maps.live, LIVE_BYTES);
-	REQUIRE(t->live);
+	t->maps.live = &t->table;
+	t->control.live_newest = GENERATIONS - 1;
+	t->table = (struct live_table){.control = &t->control,
+				       .first_buckets = BUCKETS,
+				       .generations = GENERATIONS,
+				       .known = GENERATIONS};
+	for (uint32_t g = 0; g < GENERATIONS; g++) {
+		t->table.part[g] = create(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
+					  sizeof(struct abi_live_bucket),
+					  ABI_LIVE_BUCKETS(BUCKETS, g), BPF_F_MMAPABLE);
+		t->live[g] = mapped_open(t->table.part[g], bytes_of(g));
+		REQUIRE(t->live[g]);
+	}
 }
 
 static void tables_deinit(struct tables *t)
 {
-	mapped_close(t->live, LIVE_BYTES);
-	if (t->maps.live >= 0)
-		close(t->maps.live);
+	for (uint32_t g = 0; t->maps.live && g < GENERATIONS; g++) {
+		mapped_close(t->live[g], bytes_of(g));
+		close(t->table.part[g]);
+	}
 	close(t->maps.live_spill);
 }
 
@@ -75,11 +89,14 @@ static struct abi_block block_at(uint32_t tick)
 	return (struct abi_block){.size_bytes = SIZE_BYTES, .thread = TID, .tick = tick};
 }
 
-/* Store a block in one of the two buckets of its key. */
+/* Store a block in one of the buckets of its key: `choice` is twice the generation, plus
+ * 0 or 1. */
 static void store(struct tables *t, uint64_t key, int choice, uint32_t tick)
 {
+	uint32_t count = ABI_LIVE_BUCKETS(BUCKETS, choice / 2);
 	struct abi_live_bucket *bucket =
-		&t->live[abi_live_hash(key >> 3, BUCKETS, choice)];
+		&t->live[choice / 2][abi_live_hash(key >> 3, count, choice % 2)];
+
 	const struct abi_block block = block_at(tick);
 	int way = 0;
 
@@ -114,8 +131,8 @@ static bool finds(struct tables *t, uint64_t key, uint64_t size_bytes, uint64_t 
 	const struct drain_wanted wanted = {get, &known, 1};
 	bool is_there = true;
 
-	REQUIRE(!drain_find_same(&t->maps, &t->sizes, &t->control, &ticks, ATTACHED_NS,
-				 &wanted, &is_there));
+	REQUIRE(!drain_find_same(&t->maps, &t->control, &ticks, ATTACHED_NS, &wanted,
+				 &is_there));
 	return is_there;
 }
 
@@ -132,6 +149,21 @@ static void in_either_bucket(void)
 	/* Of another process. */
 	CHECK(!finds(&t, ABI_KEY(2, 0x1000), SIZE_BYTES, 200 * TICK_NS, TID));
 	CHECK(!finds(&t, ABI_KEY(1, 0x3000), SIZE_BYTES, 200 * TICK_NS, TID));
+	tables_deinit(&t);
+}
+
+/* The table has grown since the block was stored. */
+static void in_each_generation(void)
+{
+	struct tables t;
+
+	tables_init(&t, true);
+	for (int i = 0; i < 2 * GENERATIONS; i++)
+		store(&t, ABI_KEY(1, 0x1000 * (i + 1)), i, 200 + (uint32_t)i);
+	for (int i = 0; i < 2 * GENERATIONS; i++)
+		CHECK(finds(&t, ABI_KEY(1, 0x1000 * (i + 1)), SIZE_BYTES,
+			    (200 + (uint32_t)i) * TICK_NS, TID));
+	CHECK(!finds(&t, ABI_KEY(1, 0xf000), SIZE_BYTES, 200 * TICK_NS, TID));
 	tables_deinit(&t);
 }
 
@@ -183,6 +215,7 @@ static void in_the_hash(void)
 int main(void)
 {
 	RUN(in_either_bucket);
+	RUN(in_each_generation);
 	RUN(another_block_at_the_address);
 	RUN(no_block_is_older_than_the_attach);
 	RUN(in_the_hash);

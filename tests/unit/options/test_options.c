@@ -29,7 +29,7 @@ static void has_defaults(void)
 	CHECK_INT(o.trace.sampling.every, 1);
 	CHECK_INT(o.sort, REPORT_SORT_SIZE);
 	CHECK(!o.show_allocs && !o.trace.combined_only && !o.trace.mappings);
-	CHECK_INT(o.trace.max_allocations, 1048576);
+	CHECK_INT(o.trace.max_allocations, 0);
 	CHECK_INT(o.trace.max_stacks, 0);
 	CHECK_INT(o.trace.max_threads, 16384);
 	CHECK_INT(o.trace.max_processes, 16384);

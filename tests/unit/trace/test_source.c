@@ -17,7 +17,6 @@ static struct trace_config config;
 static struct source_run defaults(void)
 {
 	config = (struct trace_config){
-		.max_allocations = 1 << 20,
 		.sampling.every = 1,
 		.max_size_bytes = UINT64_MAX,
 	};
@@ -27,6 +26,7 @@ static struct source_run defaults(void)
 		.ticks.start_ns = 99,
 		.stack_depth = 64,
 		.max_stacks = 1 << 16,
+		.max_allocations = 1 << 20,
 		.with_time = true,
 		.cookies = true,
 	};
@@ -370,15 +370,20 @@ static void tables_hold_what_is_promised(void)
 		struct source_run run = defaults();
 		struct source_sizes z;
 
-		config.max_allocations = sizes[i];
+		run.max_allocations = sizes[i];
 		source_sizes_compute(&run, &z);
 
-		uint64_t slots = (uint64_t)z.live_buckets * ABI_LIVE_WAYS;
+		uint64_t slots =
+			(uint64_t)ABI_LIVE_BEFORE(z.live_buckets, z.live_generations) *
+			ABI_LIVE_WAYS;
 
 		CHECK(slots >= sizes[i] * 10 / 7);
 		/* At most 48 bytes of kernel memory for each block if half of the slots
 		 * are used. */
 		CHECK(slots * 24 <= sizes[i] * 48);
+		/* However many there may be, the first generation is small. */
+		CHECK(z.live_generations <= ABI_LIVE_GENERATIONS &&
+		      z.live_buckets <= 32768);
 		CHECK_INT(z.stack_depth, 64);
 		/* Room for the requested number of stacks of the usual depth. */
 		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK >=

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/live_table.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/code_load.h"
+#include "bpf/syscall.h"
+
+/* BPF_F_INNER_MAP (Linux 5.10): the maps of the array differ in their sizes. */
+#define SIZE_VARIES (1u << 12)
+
+static struct error *put(const struct live_table *t, uint32_t generation)
+{
+	uint32_t fd = (uint32_t)t->part[generation];
+	int err = -sys_bpf_element(BPF_MAP_UPDATE_ELEM, t->outer, &generation, &fd);
+
+	return err ? error_errno(ERROR_IO, err, "cannot enlarge the table of blocks")
+		   : NULL;
+}
+
+struct error *live_table_open(int outer, int first, const struct source_sizes *sizes,
+			      struct abi_control *control, struct live_table *ret)
+{
+	*ret = (struct live_table){.outer = outer,
+				   .control = control,
+				   .first_buckets = sizes->live_buckets,
+				   .generations = sizes->live_generations,
+				   .part = {first},
+				   .known = 1};
+	return put(ret, 0);
+}
+
+void live_table_close(struct live_table *t)
+{
+	for (uint32_t g = 1; g < t->known; g++)
+		close(t->part[g]);
+	*t = (struct live_table){.outer = -1};
+}
+
+/* A generation that another process has added. Returns -1 on failure. */
+static int open_part(const struct live_table *t, uint32_t generation)
+{
+	union bpf_attr attr;
+	uint32_t id;
+
+	if (sys_bpf_element(BPF_MAP_LOOKUP_ELEM, t->outer, &generation, &id))
+		return -1;
+	memset(&attr, 0, sizeof(attr));
+	attr.map_id = id;
+	return sys_bpf(BPF_MAP_GET_FD_BY_ID, &attr, sizeof(attr));
+}
+
+uint32_t live_table_count(struct live_table *t)
+{
+	uint32_t count =
+		(uint32_t)__atomic_load_n(&t->control->live_newest, __ATOMIC_SEQ_CST) + 1;
+	uint32_t known = __atomic_load_n(&t->known, __ATOMIC_SEQ_CST);
+
+	while (known < count && known < t->generations) {
+		int fd = open_part(t, known);
+
+		if (fd < 0)
+			break;
+		t->part[known++] = fd;
+		t->known = known;
+	}
+	return known < count ? known : count;
+}
+
+bool live_table_is_whole(struct live_table *t)
+{
+	return __atomic_load_n(&t->known, __ATOMIC_SEQ_CST) >
+	       __atomic_load_n(&t->control->live_newest, __ATOMIC_SEQ_CST);
+}
+
+bool live_table_wants_more(struct live_table *t)
+{
+	return __atomic_load_n(&t->control->live_wanted, __ATOMIC_SEQ_CST) >=
+	       live_table_count(t);
+}
+
+struct error *live_table_grow(struct live_table *t)
+{
+	uint32_t next = live_table_count(t);
+	const struct code_map map = {
+		.name = "live_part",
+		.type = BPF_MAP_TYPE_ARRAY,
+		.key_bytes = sizeof(uint32_t),
+		.value_bytes = sizeof(struct abi_live_bucket),
+		.entries = ABI_LIVE_BUCKETS(t->first_buckets, next),
+		.flags = BPF_F_MMAPABLE | SIZE_VARIES,
+	};
+	struct error *err;
+
+	if (next >= t->generations)
+		return error_create(ERROR_IO, "the table of blocks has its largest size");
+	err = code_map_make(&map, -1, &t->part[next]);
+	if (err)
+		return err;
+	err = put(t, next);
+	if (err) {
+		close(t->part[next]);
+		return err;
+	}
+	/* The number last, so that whoever reads it finds the map. */
+	__atomic_store_n(&t->known, next + 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&t->control->live_newest, next, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+struct part {
+	mapped_fn fn;
+	void *arg;
+	uint32_t before; /* buckets in the generations before */
+};
+
+static bool read_part(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct part *part = arg;
+
+	return part->fn(elements, part->before + first, count, part->arg);
+}
+
+struct error *live_table_walk(const struct live_table *t, uint32_t count, mapped_fn fn,
+			      void *arg)
+{
+	struct error *err = NULL;
+
+	for (uint32_t g = 0; !err && g < count; g++) {
+		struct part part = {fn, arg, ABI_LIVE_BEFORE(t->first_buckets, g)};
+
+		err = mapped_walk_writable(
+			t->part[g], ABI_LIVE_BUCKETS(t->first_buckets, g),
+			sizeof(struct abi_live_bucket), read_part, &part);
+	}
+	return err;
+}
