@@ -14,7 +14,6 @@
 #include "table.h"
 #include "tool.h"
 
-#define BLOCKS  1000000
 #define SCRAPES 5
 /* Scrapes within a second share a snapshot. */
 #define APART_MS 1100
@@ -57,7 +56,7 @@ static double snapshot_ms(void)
 	return s * 1e3;
 }
 
-static void scrapes(unsigned stacks)
+static void scrapes(unsigned stacks, unsigned blocks)
 {
 	char port_text[16];
 	const char *const options[] = {"--listen", port_text, NULL};
@@ -67,13 +66,13 @@ static void scrapes(unsigned stacks)
 
 	snprintf(port_text, sizeof(port_text), "%u", port);
 	tracing = tool_start(TOOL_MEMTRACE, &target, options);
-	target_fill(&target, BLOCKS, stacks);
+	target_fill(&target, blocks, stacks);
 	first_ms = scrape_ms("/metrics");
 	metrics_ms = median_ms("/metrics");
 	profile_ms = median_ms("/debug/pprof/allocs");
 	page_ms = median_ms("/");
-	printf("%-10u %10.0f %10.0f %10.0f %10.0f %10.0f\n", stacks, first_ms, metrics_ms,
-	       profile_ms, page_ms, snapshot_ms());
+	printf("%-10u %10u %10.0f %10.0f %10.0f %10.0f %10.0f\n", stacks, blocks,
+	       first_ms, metrics_ms, profile_ms, page_ms, snapshot_ms());
 	fflush(stdout);
 	tool_stop(&tracing, NULL);
 	target_stop(&target);
@@ -133,9 +132,11 @@ static void costs(void)
 void section_listen(void)
 {
 	port = 20000 + (unsigned)getpid() % 20000;
-	printf("\nScrapes of %d blocks, ms\n%-10s %10s %10s %10s %10s %10s\n", BLOCKS,
-	       "stacks", "first", "/metrics", "allocs", "/", "snapshot");
-	scrapes(10000);
-	scrapes(100000);
+	printf("\nScrapes, ms\n%-10s %10s %10s %10s %10s %10s %10s\n", "stacks", "blocks",
+	       "first", "/metrics", "allocs", "/", "snapshot");
+	scrapes(10000, 10000);
+	scrapes(10000, 100000);
+	scrapes(10000, 1000000);
+	scrapes(100000, 1000000);
 	costs();
 }
