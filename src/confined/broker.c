@@ -183,6 +183,7 @@ static int open_place(const struct call *call, int place, bool is_own)
 	uint64_t flags = call->flags;
 	struct stat st;
 	char link[32];
+	bool is_path;
 
 	if (open_helper_stat(place, "", &st))
 		return -1;
@@ -195,13 +196,14 @@ static int open_place(const struct call *call, int place, bool is_own)
 	}
 	/* The kernel refuses to pass O_PATH descriptors (seccomp_notify_addfd(),
 	 * kernel/seccomp.c). A directory open for reading serves as well for relative
-	 * paths. */
-	if (S_ISDIR(st.st_mode) && (flags & O_PATH || file_system_is_proc(place)))
-		return open_helper_reopen(place, O_DIRECTORY);
-	if (S_ISREG(st.st_mode) && !is_own && !may_open(call, place)) {
+	 * paths, but the process can also list it. */
+	is_path = S_ISDIR(st.st_mode) && (flags & O_PATH || file_system_is_proc(place));
+	if ((S_ISREG(st.st_mode) || is_path) && !is_own && !may_open(call, place)) {
 		errno = EACCES;
 		return -1;
 	}
+	if (is_path)
+		return open_helper_reopen(place, O_DIRECTORY);
 	return open_regular(call->policy, place);
 }
 

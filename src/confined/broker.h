@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers the system calls with a path of a confined process (seccomp_unotify(2)). The
- * process gets descriptors of regular files open for reading, O_PATH descriptors,
- * directories of /proc, and results of stat(2) and readlink(2). A policy decides which
+ * process gets descriptors of regular files and directories open for reading, and results
+ * of stat(2) and readlink(2). A policy decides which
  * files it may open. The path is copied once and the kernel never executes the call
  * itself, so the process cannot change the path after the check.
  */
@@ -19,9 +19,9 @@ struct broker_policy {
 	 */
 	int (*find)(void *arg, int dir, const char *path, bool no_follow);
 	void *arg;
-	/* May the regular file `place`, an O_PATH descriptor, be opened? find() found it
-	 * by `path` (NULL: from a directory). Not asked for files that the process has
-	 * open. NULL: every file. */
+	/* May `place`, an O_PATH descriptor of a regular file or a directory, be opened?
+	 * find() found it by `path` (NULL: from a directory). Not asked for files that
+	 * the process has open. NULL: every file. */
 	bool (*may_open)(void *arg, const char *path, int place);
 	/* May the process read the regular file `fd`? It was found by find() and is
 	 * open for reading. NULL: every file. */

@@ -335,6 +335,15 @@ static bool is_open_maps(const struct open_policy *policy, int fd)
 /* --- which files are opened -----------------------------------------------------------
  */
 
+/* The way to all other files of the target. */
+static bool is_root(const struct proc *proc, const struct stat *st)
+{
+	struct stat root;
+
+	return S_ISDIR(st->st_mode) && !open_helper_stat(proc_root_fd(proc), "", &root) &&
+	       st->st_dev == root.st_dev && st->st_ino == root.st_ino;
+}
+
 /* An exited process has no user any more: others' files are then those that all may
  * read. */
 static bool is_targets(const struct open_policy *policy, int place, const struct stat *st)
@@ -347,7 +356,7 @@ static bool is_targets(const struct open_policy *policy, int place, const struct
 		return false;
 	if (is_open_perf_map(place))
 		return file_user_trusts(user.uid, st);
-	return file_user_may_read(&user, st) ||
+	return is_root(proc, st) || file_user_may_read(&user, st) ||
 	       mapped_files_have(policy->mapped, proc, st);
 }
 
@@ -361,13 +370,15 @@ bool open_policy_may_open(void *arg, const char *path, int place)
 		return true;
 	if (policy->avoids_servers && open_helper_may_hang(place))
 		return false;
-	if (path) {
+	if (open_helper_stat(place, "", &st))
+		return false;
+	/* Nobody needs a debug directory itself, and a link there may lead anywhere. */
+	if (path && !S_ISDIR(st.st_mode)) {
 		simplify(path, simple);
 		if (is_debug_path(policy, simple))
 			return true;
 	}
-	return policy->proc && !open_helper_stat(place, "", &st) &&
-	       is_targets(policy, place, &st);
+	return policy->proc && is_targets(policy, place, &st);
 }
 
 /* Remember the first file that is too large. */

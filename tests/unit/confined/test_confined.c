@@ -133,6 +133,14 @@ static int try_private_write(void)
 	return open(private_path, O_WRONLY);
 }
 
+/* A directory that the parent may refuse. */
+static char directory_path[64];
+
+static int try_directory(void)
+{
+	return open(directory_path, O_PATH | O_DIRECTORY);
+}
+
 /* A directory of the child's user, in a directory where all users may create files; made
  * by the parent. */
 static char own_path[64];
@@ -189,7 +197,7 @@ static int (*const attempts[])(void) = {
 	try_unlink,       try_prctl,       try_io_uring,     try_process_memory,
 	try_foreign_file, try_write,       try_private_read, try_private_write,
 	try_private_mode, try_create,      try_rename,       try_remove,
-	try_create_above, try_read_above,
+	try_create_above, try_read_above,  try_directory,
 };
 
 #define ATTEMPTS (sizeof(attempts) / sizeof(*attempts))
@@ -345,10 +353,19 @@ static int find(void *arg, int dir, const char *path, bool no_follow)
 	finds++;
 	if (dir < 0 && !strcmp(path, allowed_path))
 		return open(path, O_PATH | O_CLOEXEC | (no_follow ? O_NOFOLLOW : 0));
-	if (dir < 0 && !strcmp(path, "/dev/null"))
+	if (dir < 0 && (!strcmp(path, "/dev/null") || !strcmp(path, directory_path)))
 		return open(path, O_PATH | O_CLOEXEC);
 	errno = EACCES;
 	return -1;
+}
+
+static bool is_refused;
+
+static bool may_open(void *arg, const char *path, int place)
+{
+	(void)arg;
+	(void)place;
+	return !is_refused || strcmp(path, directory_path);
 }
 
 static char heard[64];
@@ -397,7 +414,7 @@ static struct confined *start_with(enum confined_kind kind,
 		.name = "test-confined",
 		.services = &service,
 		.service_count = 1,
-		.policy = {.find = find},
+		.policy = {.find = find, .may_open = may_open},
 		.progress = hear,
 		.question = give_file,
 		.stopping_ns = stopping_ns,
@@ -589,6 +606,24 @@ static int attempt(struct confined *confined, int (*try)(void))
 	REQUIRE(!confined_call(confined, ATTEMPT, &in, -1, &out, NULL));
 	wire = wire_read(&out);
 	return (int)wire_get_u32(&wire);
+}
+
+/* The reader could list a directory that it has open. */
+static void reader_opens_directories_that_it_may(void)
+{
+	struct confined *confined;
+
+	snprintf(directory_path, sizeof(directory_path), "/tmp/test-directory-%d",
+		 getpid());
+	REQUIRE(!mkdir(directory_path, 0700));
+	confined = start(CONFINED_READER);
+	CHECK_INT(attempt(confined, try_directory), 0);
+	is_refused = true;
+	CHECK_INT(attempt(confined, try_directory), EACCES);
+	is_refused = false;
+	confined_destroy(confined);
+	rmdir(directory_path);
+	directory_path[0] = '\0';
 }
 
 static void client_keeps_the_network(void)
@@ -869,6 +904,7 @@ int main(void)
 {
 	RUN(reader_may_not);
 	RUN(reader_opens_what_it_may);
+	RUN(reader_opens_directories_that_it_may);
 	RUN(client_keeps_the_network);
 	RUN(client_cannot_use_files_of_root);
 	RUN(client_has_few_files);

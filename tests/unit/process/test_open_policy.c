@@ -286,6 +286,69 @@ static void opens_what_the_target_may_read(void)
 	rmdir(dir);
 }
 
+/* The child could list a directory that it gets. */
+static void opens_directories_that_the_target_may_list(void)
+{
+	char program[] = "/bin/true", dir[] = "/tmp/memtrace-policy-XXXXXX";
+	const char *const dirs[] = {dir, NULL};
+	const struct open_policy kept = policy;
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	int kept_pid = pid;
+	struct child child;
+
+	if (geteuid())
+		return;
+	REQUIRE(mkdtemp(dir));
+	mapped_files_deinit(&mapped_files);
+	child = child_fork(become_user, program);
+	pid = child.pid;
+	REQUIRE(!proc_open(pid, &proc));
+	policy.proc = proc;
+
+	CHECK(may_open_with(dir, 0755, 0, 0));
+	CHECK(!may_open_with(dir, 0700, 0, 0));
+	CHECK(!may_open_with(dir, 0711, 0, 0));
+	CHECK(may_open_with(dir, 0700, TARGET, TARGET));
+	CHECK(may_open("/"));
+	/* A link in a debug directory may lead to it. */
+	policy.debug_dirs = dirs;
+	CHECK(!may_open_with(dir, 0700, 0, 0));
+	policy = kept;
+	pid = kept_pid;
+	child_end(&child);
+	mapped_files_deinit(&mapped_files);
+	rmdir(dir);
+}
+
+static void enter_private_root(void *dir)
+{
+	REQUIRE(!chroot(dir) && !chdir("/"));
+	REQUIRE(!setresgid(TARGET, TARGET, TARGET) && !setresuid(TARGET, TARGET, TARGET));
+}
+
+/* All of the target's files are found from its root directory. */
+static void opens_the_root_directory(void)
+{
+	char dir[] = "/tmp/memtrace-policy-XXXXXX";
+	const struct open_policy kept = policy;
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	int kept_pid = pid;
+	struct child child;
+
+	if (geteuid())
+		return;
+	REQUIRE(mkdtemp(dir) && !chmod(dir, 0711));
+	child = child_fork(enter_private_root, dir);
+	pid = child.pid;
+	REQUIRE(!proc_open(pid, &proc));
+	policy.proc = proc;
+	CHECK(may_open("/"));
+	policy = kept;
+	pid = kept_pid;
+	child_end(&child);
+	rmdir(dir);
+}
+
 /* A name like a perf map's, for a file that only root may read, as by a bind mount. */
 static void opens_no_perf_map_that_its_user_may_not_read(void)
 {
@@ -471,6 +534,8 @@ int main(void)
 	RUN(reads_elf_files_alone);
 	RUN(keeps_perf_maps_from_paths);
 	RUN(opens_what_the_target_may_read);
+	RUN(opens_directories_that_the_target_may_list);
+	RUN(opens_the_root_directory);
 	RUN(opens_perf_maps_of_the_target);
 	RUN(opens_no_perf_map_that_its_user_may_not_read);
 	RUN(gives_what_stands_for_one_that_is_gone);
