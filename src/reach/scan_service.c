@@ -143,12 +143,24 @@ static void settle(void *arg)
 	end_at(service, service->is_searching ? clock_now_ns() + STALL_NS : 0);
 }
 
+/* Other processes may be stopped while lost blocks of one are grouped, which takes as
+ * long as it takes. They go on at the deadline. */
+static void keep_deadline(struct scan_service *service, uint64_t now_ns)
+{
+	if (now_ns <= service->deadline_ns || !has_stopped(service))
+		return;
+	vec_foreach (target, &service->targets)
+		reach_scan_let_go(target);
+	settle(service);
+}
+
 static void say(void *arg, uint64_t read_bytes)
 {
 	struct scan_service *service = arg;
 	uint64_t now = clock_now_ns();
 	char text[128];
 
+	keep_deadline(service, now);
 	if (now - service->said_ns < SAY_NS)
 		return;
 	service->said_ns = now;

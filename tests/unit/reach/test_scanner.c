@@ -260,6 +260,69 @@ static void after_a_stop_there_is_time(void)
 	child_end(&child);
 }
 
+#define LOST_BLOCKS 300000
+
+/* Stop two processes, and verify the first one, which has so many lost blocks that they
+ * take long to group: *ret_first. Then the second: *ret_second. */
+static void search_two(struct reach_scanner *scanner, pid_t first, pid_t second,
+		       uint64_t pause_ns, struct reach_effort *ret_first,
+		       struct reach_effort *ret_second)
+{
+	const struct reach_table many = {.count = LOST_BLOCKS};
+	struct reach_table table;
+	uint64_t until;
+
+	REQUIRE(!reach_scanner_table(scanner, LOST_BLOCKS, &table));
+	for (uint64_t i = 0; i < LOST_BLOCKS; i++) {
+		table.start[i] = (uint64_t)(uintptr_t)arena + i * 128;
+		table.end[i] = table.start[i] + 100;
+	}
+	REQUIRE(!reach_scanner_first(scanner, first, &many, later(), ret_first));
+	REQUIRE(!reach_scanner_first(scanner, second, &many, later(), ret_second));
+	until = clock_now_ns() + pause_ns;
+	REQUIRE(!reach_scanner_stop(scanner, first, until));
+	REQUIRE(!reach_scanner_stop(scanner, second, until));
+	REQUIRE(!reach_scanner_verify(scanner, first, &many, until, ret_first));
+	REQUIRE(!reach_scanner_verify(scanner, second, &many, until, ret_second));
+	reach_scanner_release(scanner);
+}
+
+/* The deadline is between the end of the first verification and the end of its work
+ * without a stop. */
+static void no_process_waits_for_the_groups_of_another(void)
+{
+	struct reach_scanner *scanner = start();
+	struct reach_effort one = {0}, two = {0};
+	struct child first, second;
+	bool tried = false;
+
+	arena = mmap(NULL, LOST_BLOCKS * 128, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(arena != MAP_FAILED);
+	first = child_fork(NULL, NULL);
+	second = child_fork(NULL, NULL);
+	search_two(scanner, first.pid, second.pid, UINT64_C(20000000000), &one, &two);
+	CHECK(!one.is_late && !two.is_late);
+	for (int i = 0; i < 20 && !tried; i++) {
+		uint64_t pause_ns = one.pause_ns + (one.took_ns - one.pause_ns) / 4;
+
+		search_two(scanner, first.pid, second.pid, pause_ns, &one, &two);
+		/* Not if the machine was busy. */
+		tried = !one.is_late && one.took_ns > 2 * pause_ns;
+		if (tried) {
+			CHECK(two.is_late);
+			CHECK(two.pause_ns < one.took_ns - pause_ns / 4);
+		}
+	}
+	CHECK(tried);
+	printf("stopped for %.3f of %.3f s\n", (double)two.pause_ns / 1e9,
+	       (double)one.took_ns / 1e9);
+	child_end(&first);
+	child_end(&second);
+	reach_scanner_destroy(scanner);
+	munmap(arena, LOST_BLOCKS * 128);
+}
+
 /* Make reads of the blocks wait: userfaultfd without a handler. */
 static void hold_blocks(void)
 {
@@ -438,6 +501,7 @@ int main(void)
 	RUN(a_stop_ends_without_a_verification);
 	RUN(a_stop_ends_after_ctrl_z);
 	RUN(after_a_stop_there_is_time);
+	RUN(no_process_waits_for_the_groups_of_another);
 	RUN(memory_that_does_not_answer);
 	RUN(who_does_not_stop_in_time_goes_on);
 	RUN(has_only_what_it_needs);
