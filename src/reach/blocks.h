@@ -115,11 +115,10 @@ static inline bool reach_filter_has(const uint64_t *filter, uint64_t word)
 }
 
 /*
- * For each of `count` words, at most REACH_AT_ONCE, that reach_blocks.all has:
- * the block that it points to, that is, to its start, a byte of it, or its end. If one
- * block ends where another one starts, the latter. REACH_NONE: none. Many words at once
- * are faster: the processor fetches the parts of the index that they need at the same
- * time.
+ * For each of `count` words, at most REACH_AT_ONCE: the block that it points to, that is,
+ * to its start, a byte of it, or its end. If one block ends where another one starts, the
+ * latter. REACH_NONE: none. Many words at once are faster: the processor fetches the
+ * parts of the index that they need at the same time.
  */
 #define REACH_AT_ONCE 64
 void reach_blocks_find(const struct reach_blocks *blocks, const uint64_t words[],

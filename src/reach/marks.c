@@ -58,12 +58,31 @@ static void mark(struct reach_marks *m, uint64_t word, const struct reach_found 
 		raise_level(m, block - 1, REACH_POSSIBLE);
 }
 
+/* A block may be smaller than the tag, so that the word points behind it: look up once
+ * more what was not found, without the tag. */
+static void find_untagged(const struct reach_marks *m, size_t count,
+			  struct reach_found found[])
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t plain = m->waiting[i] & ~m->words.low_tag_max;
+		struct reach_found untagged;
+
+		if (found[i].block != REACH_NONE)
+			continue;
+		reach_blocks_find(m->blocks, &plain, 1, &untagged);
+		if (untagged.block != REACH_NONE && untagged.is_start)
+			found[i] = untagged;
+	}
+}
+
 void reach_marks_settle(struct reach_marks *marks)
 {
 	struct reach_found found[REACH_AT_ONCE];
 	size_t count = marks->waiting_count;
 
 	reach_blocks_find(marks->blocks, marks->waiting, count, found);
+	if (marks->words.low_tag_max)
+		find_untagged(marks, count, found);
 	for (size_t i = 0; i < count; i++)
 		if (found[i].block != REACH_NONE)
 			__builtin_prefetch(&marks->level[found[i].block]);
@@ -116,13 +135,15 @@ static inline void look_at(struct reach_marks *m, const struct sieve *sieve,
 void reach_marks_collect(struct reach_marks *marks, const struct reach_piece *piece,
 			 enum reach_level level)
 {
-	const struct sieve sieve = {marks->blocks->all, marks->blocks->filter,
-				    marks->words.guard};
+	struct sieve sieve = {marks->blocks->all, marks->blocks->filter,
+			      marks->words.guard};
 	const char *bytes = piece->bytes;
 	size_t available = piece->size + piece->extra;
 	size_t step = marks->words.unaligned ? 1 : WORD;
 	size_t at = marks->words.unaligned ? 0 : -piece->address % WORD;
 
+	/* A tagged pointer to the last block may be behind its end. */
+	sieve.all.span += marks->words.low_tag_max;
 	for (; at < piece->size && at + WORD <= available; at += step)
 		look_at(marks, &sieve, bytes + at, level);
 }
