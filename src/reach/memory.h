@@ -22,7 +22,8 @@ struct reach_region {
 	 * of hugetlbfs, where reading a hole would take a huge page. Others hold no
 	 * pointer that was written here. */
 	bool only_present;
-	/* It cannot be written now. Pages that come from a file were never written. */
+	/* Private memory that cannot be written now. Pages that come from a file were
+	 * never written. */
 	bool is_read_only;
 	/* It is mapped from something that is no regular file, such as a device, whose
 	 * memory the kernel may refuse to read. */

@@ -35,7 +35,7 @@ struct error *reach_regions_init(const struct proc_maps *maps, int tid,
 	ret->list.data = NULL;
 	ret->list.len = ret->list.cap = 0;
 	vec_foreach (m, &maps->mappings) {
-		if (!m->readable || is_of_kernel(m) || (!m->writable && m->shared))
+		if (!m->readable || is_of_kernel(m))
 			continue;
 		if (!add(tid, m, ret)) {
 			reach_regions_deinit(ret);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +39,25 @@ static int find_file(int tid, const struct proc_mapping *m, uint64_t *ret_size_b
 	return place;
 }
 
+/*
+ * May the process have written this memory before it made it read-only? By the names of
+ * memfd_create(2), shared anonymous memory, shm_open(3) and shmget(2). Other files are
+ * often mapped read-only and seldom after being written: they are not searched. Of their
+ * file system nothing is asked, since its server may not answer.
+ */
+static bool may_be_written(const struct proc_mapping *m)
+{
+	static const char *const names[] = {"/memfd:", "/dev/zero", "/dev/shm/", "/SYSV",
+					    "/anon_hugepage"};
+
+	if (m->writable)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(m->path, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* Open the file if it is in memory, for which no server answers; otherwise -1. */
 static int open_in_memory(int place)
 {
@@ -67,7 +87,6 @@ static bool add(const struct proc_mapping *m, uint64_t from, uint64_t to,
 {
 	region.start = m->start + from - m->file_offset;
 	region.end = m->start + to - m->file_offset;
-	region.is_read_only = !m->writable;
 	return vec_push(&regions->list, region);
 }
 
@@ -80,6 +99,8 @@ bool reach_shared_add(int tid, const struct proc_mapping *m,
 	_cleanup_(closep) int place = -1;
 	_cleanup_(closep) int fd = -1;
 
+	if (!may_be_written(m))
+		return true;
 	if (regions->list.len < REGIONS_MAX)
 		place = find_file(tid, m, &size_bytes, &region.is_device);
 	if (place < 0)

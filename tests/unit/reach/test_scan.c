@@ -370,6 +370,42 @@ static void free_memory_is_searched_unless_all_blocks_are_known(void)
 
 /* Memory that was written before it became read-only, shared memory, and memory far from
  * what was used before. */
+static uint64_t *map_shared(int fd, size_t size)
+{
+	uint64_t *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+	REQUIRE(memory != MAP_FAILED);
+	return memory;
+}
+
+/* Shared memory that was written before it became read-only. */
+static void arrange_sealed(void *unused)
+{
+	uint64_t *nameless = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int fd = memfd_create("sealed", MFD_CLOEXEC);
+	uint64_t *named;
+
+	(void)unused;
+	REQUIRE(nameless != MAP_FAILED && fd >= 0 && !ftruncate(fd, 8192));
+	named = map_shared(fd, 8192);
+	put(&nameless[5], 0, 0);
+	put(&named[1000], 1, 0);
+	REQUIRE(!mprotect(nameless, 8192, PROT_READ) &&
+		!mprotect(named, 8192, PROT_READ));
+	close(fd);
+	wash();
+}
+
+static void shared_memory_that_became_read_only(void)
+{
+	search(arrange_sealed);
+	check_level(0, REACH_REACHED);
+	check_level(1, REACH_REACHED);
+	check_rest(2);
+}
+
 static void arrange_mappings(void *unused)
 {
 	uint64_t *sealed = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -403,15 +439,6 @@ static void mappings_of_all_kinds(void)
 #define WRITTEN_BLOCKS_MAX ((16 << 20) / 512)
 
 static int sparse, ending;
-
-static uint64_t *map_shared(int fd, size_t size)
-{
-	uint64_t *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_NORESERVE, fd, 0);
-
-	REQUIRE(memory != MAP_FAILED);
-	return memory;
-}
 
 static void arrange_shared(void *unused)
 {
@@ -750,6 +777,7 @@ int main(void)
 	RUN(mangled_and_tagged_pointers);
 	RUN(unaligned_pointers_if_wanted);
 	RUN(mappings_of_all_kinds);
+	RUN(shared_memory_that_became_read_only);
 	RUN(holes_of_shared_memory_are_not_read);
 	RUN(holes_of_hugetlbfs_are_not_read);
 	RUN(devices_are_given_up);
