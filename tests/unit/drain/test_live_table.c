@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Two processes with one table of live blocks: one enlarges it, the other one reads. */
+#include "drain/live_table.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "check.h"
+#include "bpf/syscall.h"
+
+#define BUCKETS     4
+#define GENERATIONS 3
+
+/* BPF_F_INNER_MAP (include/uapi/linux/bpf.h) */
+#define SIZE_VARIES (1u << 12)
+
+static int create(union bpf_attr attr)
+{
+	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+
+	if (fd == -EPERM)
+		check_skip("no BPF without privileges");
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+struct shared {
+	int part, outer;
+	struct abi_control control;
+	struct live_table grower, reader;
+};
+
+static void shared_init(struct shared *s)
+{
+	const struct source_sizes sizes = {.live_buckets = BUCKETS,
+					   .live_generations = GENERATIONS};
+
+	*s = (struct shared){.part = -1};
+	s->part = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
+					  .key_size = sizeof(uint32_t),
+					  .value_size = sizeof(struct abi_live_bucket),
+					  .max_entries = BUCKETS,
+					  .map_flags = BPF_F_MMAPABLE | SIZE_VARIES});
+	s->outer = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+					   .key_size = sizeof(uint32_t),
+					   .value_size = sizeof(uint32_t),
+					   .max_entries = GENERATIONS,
+					   .inner_map_fd = (uint32_t)s->part});
+	REQUIRE(!live_table_open(s->outer, s->part, &sizes, &s->control, &s->grower));
+	s->reader = s->grower;
+}
+
+static void shared_deinit(struct shared *s)
+{
+	live_table_close(&s->grower);
+	live_table_close(&s->reader);
+	close(s->outer);
+	close(s->part);
+}
+
+static bool count_buckets(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	uint32_t *next = arg;
+
+	(void)elements;
+	CHECK_INT(first, *next);
+	*next += count;
+	return true;
+}
+
+static void the_reader_opens_what_was_added(void)
+{
+	struct shared s;
+
+	shared_init(&s);
+	for (uint32_t count = 1; count <= GENERATIONS; count++) {
+		uint32_t buckets = 0;
+
+		CHECK_INT(live_table_count(&s.reader), count);
+		CHECK(live_table_is_whole(&s.reader));
+		REQUIRE(!live_table_walk(&s.reader, count, count_buckets, &buckets));
+		CHECK_INT(buckets, live_table_buckets(&s.reader, count));
+		if (count < GENERATIONS)
+			REQUIRE(!live_table_grow(&s.grower));
+	}
+	shared_deinit(&s);
+}
+
+/* A reading without these blocks must not pass for a whole one. */
+static void the_reader_may_not_open_it(void)
+{
+	struct shared s;
+
+	shared_init(&s);
+	REQUIRE(!live_table_grow(&s.grower));
+	s.reader.outer = -1;
+	CHECK_INT(live_table_count(&s.reader), 1);
+	CHECK(!live_table_is_whole(&s.reader));
+	CHECK(live_table_is_whole(&s.grower));
+	shared_deinit(&s);
+}
+
+static void it_has_a_largest_size(void)
+{
+	struct error *err;
+	struct shared s;
+
+	shared_init(&s);
+	for (int i = 1; i < GENERATIONS; i++) {
+		s.control.live_wanted = (uint64_t)i;
+		CHECK(live_table_wants_more(&s.grower));
+		REQUIRE(!live_table_grow(&s.grower));
+		CHECK(!live_table_wants_more(&s.grower));
+	}
+	err = live_table_grow(&s.grower);
+	CHECK(err);
+	error_destroy(err);
+	CHECK_INT(live_table_count(&s.grower), GENERATIONS);
+	shared_deinit(&s);
+}
+
+int main(void)
+{
+	RUN(the_reader_opens_what_was_added);
+	RUN(the_reader_may_not_open_it);
+	RUN(it_has_a_largest_size);
+	return check_done();
+}
