@@ -2,7 +2,10 @@
 /* The line about functions without names. */
 #include "check.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "output/stripped_note.h"
 #include "unit/render/fixture.h"
@@ -169,6 +172,67 @@ static void packages(void)
 	REQUIRE(!system(command));
 }
 
+/* Bytes that this process has read. */
+static uint64_t bytes_read(void)
+{
+	FILE *file = fopen("/proc/self/io", "re");
+	uint64_t bytes;
+
+	REQUIRE(file && fscanf(file, "rchar: %" SCNu64, &bytes) == 1);
+	fclose(file);
+	return bytes;
+}
+
+/* Make a list with the path in its first line, and holes behind it. */
+static void put_large(const char *name, const char *line, off_t size)
+{
+	char path[512];
+
+	put(name, line);
+	snprintf(path, sizeof(path), "%s/var/lib/dpkg/info/%s", root, name);
+	REQUIRE(!truncate(path, size));
+}
+
+#define MIB ((off_t)1 << 20)
+
+/* A target chooses which files have no names. Only dpkg's lists are opened for them, and
+ * not all of them if there are very many bytes. */
+static void few_files_are_opened(void)
+{
+	static const char *const one[] = {"/usr/bin/app"};
+	char dir[] = "/tmp/memtrace-test-XXXXXX", command[256], path[128], to[128];
+	const char *const fifo[] = {path};
+	uint64_t before;
+
+	REQUIRE(mkdtemp(dir));
+	root = dir;
+	snprintf(command, sizeof(command), "mkdir -p %s/var/lib/dpkg/info", dir);
+	REQUIRE(!system(command));
+	/* To open these would take for ever. */
+	snprintf(path, sizeof(path), "%s/var/lib/dpkg/info/fifo.list", dir);
+	REQUIRE(!mkfifo(path, 0600));
+	of_files(fifo, 1,
+		 WITHOUT "fifo.list: debug packages (-dbgsym, -debuginfo)" FETCH);
+	/* A link, and a list that is too large. */
+	snprintf(to, sizeof(to), "%s/elsewhere", dir);
+	snprintf(path, sizeof(path), "%s/var/lib/dpkg/info/link.list", dir);
+	REQUIRE(!symlink(to, path));
+	put("../../../../elsewhere", "/usr/bin/app\n");
+	put_large("large.list", "/usr/bin/app\n", 8 * MIB + 1);
+	of_files(one, 1, WITHOUT "app: debug packages (-dbgsym, -debuginfo)" FETCH);
+	/* Very many bytes. */
+	for (int i = 0; i < 24; i++) {
+		snprintf(path, sizeof(path), "%d.list", i);
+		put_large(path, "/usr/bin/other\n", 8 * MIB);
+	}
+	before = bytes_read();
+	of_files(one, 1, WITHOUT "app: debug packages (-dbgsym, -debuginfo)" FETCH);
+	CHECK(bytes_read() - before < 73 * MIB);
+	root = NULL;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	REQUIRE(!system(command));
+}
+
 int main(void)
 {
 	RUN(files_of_frames);
@@ -176,5 +240,6 @@ int main(void)
 	RUN(stored);
 	RUN(long_names);
 	RUN(packages);
+	RUN(few_files_are_opened);
 	return check_done();
 }

@@ -42,6 +42,7 @@ enum request {
 	QUESTION,
 	DRIPPING, /* takes for ever to send a message */
 	FLOODING, /* asks and does not read the replies */
+	BOASTING, /* begins a message over 256 MiB */
 	END,
 };
 
@@ -269,6 +270,17 @@ _Noreturn static void drip(int socket)
 	_exit(0);
 }
 
+/* Begin a message that is larger than any may be. */
+_Noreturn static void boast(int socket)
+{
+	const struct message_head head = {MESSAGE_SAY, 0, MESSAGE_MAX_BYTES + 1};
+
+	if (write(socket, &head, sizeof(head)) != sizeof(head))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
 /* How many GiB it can map. They are not used, so they take no memory. */
 static uint32_t map_all(void)
 {
@@ -325,6 +337,8 @@ static struct error *answer(void *state, struct confined_request *request)
 			confined_say(request->server, "talking");
 	case DRIPPING:
 		drip(request->server->socket);
+	case BOASTING:
+		boast(request->server->socket);
 	case FLOODING:
 		for (;;)
 			message_put(request->server->socket, NULL, MESSAGE_QUESTION, 0,
@@ -790,6 +804,8 @@ static void ends_are_told(void)
 	check_gone(CRASH, "test-confined was ended by signal 4");
 	check_gone(NO_MEMORY, "test-confined was ended: it has no memory left");
 	check_gone(DRIPPING, "test-confined was ended: it did not finish a message");
+	/* It is not waited for. */
+	check_gone(BOASTING, "test-confined was ended by signal 9");
 	check_gone(FLOODING, "test-confined was ended: it did not take a reply");
 	stop_before(CONFINED_LATE_NS);
 	check_gone(WAITING, "test-confined was ended: the wait was given up");

@@ -232,6 +232,30 @@ static void large_files(void)
 	a_large_file(ENDLESS);
 }
 
+/* Many files of 4 GiB would fill the disk. The library takes the first one from its cache
+ * when it is asked again, and the test has made it large by a hole. */
+static void many_large_files(void)
+{
+	static const char id[] = BUILD_ID "ffff";
+	struct server server = start_server(ANSWERS);
+	struct fetcher *fetcher = start(&server);
+	int fd = fetcher_fetch(fetcher, id);
+	char path[64];
+
+	REQUIRE(fd >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	REQUIRE(!truncate(path, (off_t)FETCHER_RUN_BYTES));
+	close(fd);
+	fd = fetcher_fetch(fetcher, id);
+	REQUIRE(fd >= 0);
+	close(fd);
+	check_lost(fetcher, 0, "");
+	CHECK(fetch(fetcher) < 0);
+	check_lost(fetcher, 1, "16 GiB were fetched");
+	fetcher_destroy(fetcher);
+	stop_server(&server);
+}
+
 /* The library does not keep to its time, as if it were taken over. */
 static void a_child_that_hangs(void)
 {
@@ -268,6 +292,7 @@ int main(void)
 	RUN(a_file);
 	RUN(slow_servers);
 	RUN(large_files);
+	RUN(many_large_files);
 	RUN(a_child_that_hangs);
 	snprintf(command, sizeof(command), "rm -r %s", cache);
 	CHECK(!system(command));
