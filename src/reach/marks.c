@@ -171,12 +171,12 @@ static void scan_gap(struct reach_marks *m, const struct reach_piece *piece, uin
 {
 	const struct reach_blocks *b = m->blocks;
 
-	if (m->is_whole && next) {
+	if (m->gaps == REACH_GAPS_FREE_PAGES && next) {
 		uint64_t page_end = (b->end[next - 1] + PAGE - 1) / PAGE * PAGE;
 
 		at = at > page_end ? at : page_end;
 	}
-	if (m->is_whole && next < b->count) {
+	if (m->gaps == REACH_GAPS_FREE_PAGES && next < b->count) {
 		uint64_t page = b->start[next] / PAGE * PAGE;
 
 		to = to < page ? to : page;
@@ -199,8 +199,7 @@ static void scan_block(struct reach_marks *m, const struct reach_piece *piece,
 		reach_marks_collect(m, &part, (enum reach_level)level);
 }
 
-void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece,
-		       enum reach_level level)
+void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece)
 {
 	const struct reach_blocks *b = marks->blocks;
 	uint64_t at = piece->address, end = at + piece->size;
@@ -220,7 +219,7 @@ void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piec
 			marks->ahead = is_inside ? block + 1 : block;
 		if (is_inside)
 			scan_block(marks, piece, at, to, block);
-		else if (level != REACH_UNREACHED)
+		else if (marks->gaps != REACH_GAPS_FREE)
 			scan_gap(marks, piece, at, to, block);
 		if (is_inside && to == b->end[block])
 			block++;

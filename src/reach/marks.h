@@ -22,6 +22,13 @@ enum reach_level {
 	REACH_REACHED,
 };
 
+/* What the memory between blocks holds. */
+enum reach_gaps {
+	REACH_GAPS_USED,       /* pointers of the program, or of its allocator */
+	REACH_GAPS_FREE_PAGES, /* no pointers of the program in pages that have blocks */
+	REACH_GAPS_FREE,       /* no pointers of the program */
+};
+
 /* Which words are pointers. */
 struct reach_words {
 	/* glibc stores some pointers rotated and combined with a value of the process
@@ -56,11 +63,11 @@ struct reach_marks {
 	size_t waiting_count;
 	/* Blocks from this one on will be scanned anyway, and are not put into `todo`. */
 	uint32_t ahead;
-	/* The blocks are all that the process has: their pages hold nothing else that is
-	 * in use. */
+	/* The blocks are all that the process has. */
 	bool is_whole;
-	bool is_apart;  /* no block is ahead: other threads sweep, too */
-	bool no_memory; /* `todo` lacks blocks: the result is not valid */
+	enum reach_gaps gaps; /* of what is swept */
+	bool is_apart;        /* no block is ahead: other threads sweep, too */
+	bool no_memory;       /* `todo` lacks blocks: the result is not valid */
 };
 
 struct error *reach_marks_init(const struct reach_blocks *blocks,
@@ -90,13 +97,12 @@ void reach_marks_collect(struct reach_marks *marks, const struct reach_piece *pi
 void reach_marks_settle(struct reach_marks *marks);
 
 /*
- * Scan a piece of memory that may contain blocks: what is in no block, if `level` is not
- * REACH_UNREACHED, and the blocks in it that are reached already. Pieces must be scanned
+ * Scan a piece of memory that may contain blocks: what is in no block, as `gaps` says,
+ * and the blocks in it that are reached already. Pieces must be scanned
  * in ascending order of addresses. Blocks that are reached later by a pointer at a higher
  * address are in `todo` afterwards.
  */
-void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece,
-		       enum reach_level level);
+void reach_marks_sweep(struct reach_marks *marks, const struct reach_piece *piece);
 
 /* The sweep is over: from now on all blocks that are reached get into `todo`. */
 void reach_marks_swept(struct reach_marks *marks);

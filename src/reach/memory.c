@@ -190,13 +190,26 @@ void reach_memory_unshare(struct reach_memory *memory)
 	memory->buffer = NULL;
 }
 
+static enum reach_gaps gaps_of(const struct reach_region *region, bool is_whole)
+{
+	if (!is_whole || region->has_roots)
+		return REACH_GAPS_USED;
+	return region->is_heap ? REACH_GAPS_FREE : REACH_GAPS_FREE_PAGES;
+}
+
+static void sweep_piece(struct reach_marks *marks, const struct reach_piece *piece,
+			enum reach_level level)
+{
+	(void)level;
+	reach_marks_sweep(marks, piece);
+}
+
 void reach_memory_sweep_region(struct reach_memory *memory,
 			       const struct reach_region *region,
 			       struct reach_marks *marks)
 {
-	scan_written(memory, region, marks, reach_marks_sweep,
-		     region->is_heap && marks->is_whole ? REACH_UNREACHED
-							: REACH_REACHED);
+	marks->gaps = gaps_of(region, marks->is_whole);
+	scan_written(memory, region, marks, sweep_piece, REACH_REACHED);
 }
 
 void reach_memory_sweep(struct reach_memory *memory, const struct reach_regions *regions,

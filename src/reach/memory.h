@@ -30,6 +30,9 @@ struct reach_region {
 	bool is_device;
 	/* The heap that brk(2) sets. */
 	bool is_heap;
+	/* It may have data of the program, or of its C library, in pages that have
+	 * blocks. */
+	bool has_roots;
 };
 
 struct reach_regions {

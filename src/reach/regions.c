@@ -16,7 +16,18 @@ static bool is_of_kernel(const struct proc_mapping *m)
 	return false;
 }
 
-static bool add(int tid, const struct proc_mapping *m, struct reach_regions *ret)
+/* Is it mapped from a file, or above what is: global variables? musl allocates blocks in
+ * the rest of their pages (reclaim_gaps(), ldso/dynlink.c). */
+static bool has_globals(const struct proc_maps *maps, const struct proc_mapping *m)
+{
+	const struct proc_mapping *below = m > maps->mappings.data ? m - 1 : NULL;
+
+	return *m->path == '/' ||
+	       (below && *below->path == '/' && below->end == m->start);
+}
+
+static bool add(int tid, const struct proc_maps *maps, const struct proc_mapping *m,
+		struct reach_regions *ret)
 {
 	if (m->shared)
 		return reach_shared_add(tid, m, ret);
@@ -26,6 +37,7 @@ static bool add(int tid, const struct proc_mapping *m, struct reach_regions *ret
 					    .only_present = true,
 					    .is_read_only = !m->writable,
 					    .is_heap = !strcmp(m->path, "[heap]"),
+					    .has_roots = has_globals(maps, m),
 				    });
 }
 
@@ -37,7 +49,7 @@ struct error *reach_regions_init(const struct proc_maps *maps, int tid,
 	vec_foreach (m, &maps->mappings) {
 		if (!m->readable || is_of_kernel(m))
 			continue;
-		if (!add(tid, m, ret)) {
+		if (!add(tid, maps, m, ret)) {
 			reach_regions_deinit(ret);
 			return error_no_memory();
 		}
@@ -53,10 +65,14 @@ void reach_regions_deinit(struct reach_regions *regions)
 struct error *reach_regions_cut(struct reach_regions *regions, uint64_t start,
 				uint64_t end)
 {
-	for (size_t i = 0; i < regions->list.len; i++) {
+	size_t i = vec_count_up_to(&regions->list, start, start);
+
+	/* The last region that starts there or before, and those behind it. */
+	for (i -= i > 0; i < regions->list.len && regions->list.data[i].start < end;
+	     i++) {
 		struct reach_region *r = &regions->list.data[i], rest = *r;
 
-		if (r->end <= start || r->start >= end)
+		if (r->end <= start)
 			continue;
 		if (r->start >= start && r->end <= end) {
 			r->end = r->start;

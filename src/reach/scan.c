@@ -8,6 +8,7 @@
 #include "process/procfs.h"
 #include "reach/groups.h"
 #include "reach/held.h"
+#include "reach/roots.h"
 #include "reach/stacks.h"
 #include "reach/sweep.h"
 #include "util/cleanup.h"
@@ -206,6 +207,10 @@ static struct error *look(struct part *part, struct reach_target *target,
 	read_guard(part, &target->threads);
 	err = reach_stacks_cut(&target->threads, &part->maps, part->marks.words.guard,
 			       deadline_ns, &part->regions);
+	if (err)
+		return err;
+	if (part->marks.is_whole)
+		err = reach_roots_keep(&target->threads, &part->blocks, &part->regions);
 	if (err)
 		return err;
 	reach_threads_scan(&target->threads, &part->marks);
