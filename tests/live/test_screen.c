@@ -266,6 +266,29 @@ static void screen_dies(void)
 	live_destroy(oracle);
 }
 
+/* memtrace goes on tracing, and ends when it is asked to. */
+static void screen_hangs(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct vt *vt = start_in(live_pid(oracle), none);
+	struct termios modes = vt_modes(vt), after;
+
+	REQUIRE(vt_wait(vt, "? help", TIMEOUT_MS));
+	REQUIRE(!kill(screen_of(vt_pid(vt)), SIGSTOP));
+	oracle_do(oracle, "run keep 7777 1");
+	/* Longer than the interval between snapshots. */
+	live_sleep(3);
+	REQUIRE(!kill(vt_pid(vt), SIGTERM));
+	CHECK_INT(vt_wait_end(vt, TIMEOUT_MS), 0);
+	CHECK(!vt_is_alternate(vt));
+	after = vt_modes(vt);
+	CHECK(are_equal(&modes, &after));
+	CHECK_CONTAINS(vt_text(vt), "stopped by Ctrl-C or SIGTERM");
+	CHECK_CONTAINS(vt_text(vt), "live in 7777 blocks");
+	vt_destroy(vt);
+	live_destroy(oracle);
+}
+
 /* The screen stays until the user has seen it. */
 static void target_exits(void)
 {
@@ -334,6 +357,7 @@ int main(void)
 	RUN(suspended);
 	RUN(ended_by_signals);
 	RUN(screen_dies);
+	RUN(screen_hangs);
 	RUN(target_exits);
 	RUN(no_process);
 	RUN(messages);
