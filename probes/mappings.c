@@ -27,8 +27,8 @@ ALWAYS_INLINE void mapping_event(const struct tracee *t, u32 kind, u64 address,
 	event->extra = extra;
 	event->stack = stack;
 	event->tick = ticks;
-	/* No wakeup: memtrace polls. */
-	events.ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	/* This wakes memtrace if it has read all earlier events. */
+	events.ringbuf_submit(event, 0);
 }
 
 ALWAYS_INLINE void mapping_begin(const struct tracee *t, struct pt_regs *ctx,

@@ -159,7 +159,7 @@ ALWAYS_INLINE void late_send(const struct abi_late *event)
 		return;
 	}
 	*to = *event;
-	late.ringbuf_submit(to, BPF_RB_NO_WAKEUP);
+	late.ringbuf_submit(to, 0);
 }
 #endif
 

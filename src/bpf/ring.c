@@ -19,7 +19,7 @@ struct ring {
 	const unsigned long *producer;
 	unsigned char *data; /* mapped twice in a row, so that no record is split */
 	size_t size;         /* of the data once; a power of 2 */
-	bool is_held_up;
+	bool is_held_up, had_any;
 };
 
 static size_t page_bytes(void)
@@ -143,6 +143,7 @@ int ring_consume(struct ring *ring)
 	int result;
 
 	ring->is_held_up = false;
+	ring->had_any = at != __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 	do {
 		before = at;
 		end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
@@ -154,6 +155,11 @@ int ring_consume(struct ring *ring)
 bool ring_is_held_up(const struct ring *ring)
 {
 	return ring->is_held_up;
+}
+
+bool ring_had_any(const struct ring *ring)
+{
+	return ring->had_any;
 }
 
 int ring_fd(const struct ring *ring)

@@ -33,6 +33,9 @@ int ring_consume(struct ring *ring);
  * is finished poll(2) returns at once. */
 bool ring_is_held_up(const struct ring *ring);
 
+/* Were there records when the last ring_consume() began, finished or not? */
+bool ring_had_any(const struct ring *ring);
+
 /* Readable while there are records. Borrowed. */
 int ring_fd(const struct ring *ring);
 

@@ -111,7 +111,8 @@ static bool fill_paths(struct model *model, const bool *shown, bool with_past)
 		if (unreachable_only &&
 		    !report_row_has_verdict(section->paths.data[i].row))
 			continue;
-		if (shown[i] && (is_held || unreachable_only || with_past) && !add_single(model, i))
+		if (shown[i] && (is_held || unreachable_only || with_past) &&
+		    !add_single(model, i))
 			return false;
 	}
 	return true;

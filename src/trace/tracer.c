@@ -170,7 +170,7 @@ static void init(struct tracer *t, const struct tracer_setup *setup)
 {
 	for (size_t i = 0; i < RAW_TRACEPOINTS; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
-	t->event_counts = t->claims = t->cache.dir = -1;
+	t->event_counts = t->rings.set = t->claims = t->cache.dir = -1;
 	for (size_t i = 0; i < MAX_PROGRAMS; i++)
 		t->programs[i] = -1;
 	fence_open(&t->fence);
@@ -247,6 +247,8 @@ static struct error *open_tables(struct tracer *t)
 		err = tracer_open_traffic(t);
 	if (!err && t->run.traffic && (t->handler || t->run.peak))
 		err = tracer_open_late(t);
+	if (!err)
+		tracer_watch_rings(t);
 	return err;
 }
 
@@ -479,6 +481,7 @@ void tracer_destroy(struct tracer *t)
 		tracer_freeze(t);
 	tracer_detach(t);
 	checks_destroy(t->checks);
+	tracer_unwatch_rings(t);
 	tracer_close_ring(t);
 	tracer_close_traffic(t);
 	miss_handler_destroy(t->handler);

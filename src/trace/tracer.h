@@ -215,6 +215,9 @@ bool tracer_cut_off(struct tracer *tracer);
  * loaded a library. tracer_poll() reads it. Owned by the tracer. -1: not available. */
 int tracer_news_fd(const struct tracer *tracer);
 
+/* Becomes readable when tracer_poll() has events to read. -1: it never does. */
+int tracer_rings_fd(const struct tracer *tracer);
+
 /* Does it become readable when a library is loaded? Not with frame pointers alone: then
  * the dynamic linker has no probe. */
 bool tracer_has_linker_news(const struct tracer *tracer);
@@ -226,7 +229,8 @@ void tracer_poll(struct tracer *tracer);
  * some milliseconds if there is something to do. */
 void tracer_tidy(struct tracer *tracer);
 
-/* How often tracer_poll() must be called, in ms; -1: not at all. */
+/* How often tracer_poll() must be called, in ms; -1: only if tracer_rings_fd() is
+ * readable. */
 int tracer_poll_ms(const struct tracer *tracer);
 
 /*

@@ -5,9 +5,6 @@
 #include "trace/tracer_state.h"
 #include "util/cleanup.h"
 
-/* How often events are read. The ring of mapping events holds some 20,000. */
-#define POLL_MS 20
-
 /* Get the book of a process, or create it. Returns NULL without memory. */
 static struct mapping_book *book_of(struct tracer *t, uint32_t slot)
 {
@@ -91,14 +88,10 @@ void tracer_poll(struct tracer *t)
 	if (t->ring)
 		ring_consume(t->ring);
 	tracer_poll_traffic(t);
+	tracer_settle_rings(t);
 	/* A thread that removes probes does not exist here. */
 	if (!t->is_cut_off)
 		tracer_poll_files(t);
-}
-
-int tracer_poll_ms(const struct tracer *t)
-{
-	return t->ring || t->late_ring ? POLL_MS : -1;
 }
 
 static void add_totals(struct snapshot_totals *sum, const struct snapshot_totals *t)

@@ -153,6 +153,10 @@ struct tracer {
 	/* totals of removed processes; of heap blocks only `gone` */
 	struct snapshot_totals gone[BLOCK_CLASS_COUNT];
 	struct traffic_tables traffic; /* only with run.traffic */
+	struct {
+		int set;         /* epoll, of `ring` and `late_ring`; -1: there is none */
+		bool is_watched; /* false: they are read regularly */
+	} rings;
 	struct ring *late_ring;    /* with traffic; NULL: all events are counted there */
 	VEC(struct abi_late) late; /* events read from there */
 	uint64_t events_lost;
@@ -400,6 +404,13 @@ struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slo
 	__attribute__((warn_unused_result));
 
 void tracer_close_traffic(struct tracer *t);
+
+/* --- tracer_rings.c --------------------------------------------------------------- */
+
+/* Watch the rings that are open; when they have been read; and no longer. */
+void tracer_watch_rings(struct tracer *t);
+void tracer_settle_rings(struct tracer *t);
+void tracer_unwatch_rings(struct tracer *t);
 
 /* --- tracer_mappings.c ------------------------------------------------------------ */
 

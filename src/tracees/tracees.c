@@ -46,17 +46,18 @@ bool tracees_say_descriptors(const struct tracees *ts)
 
 bool tracees_may_have_exited(const struct tracees *ts)
 {
-	/* Three, because one event may belong to the watch and one to the tracer. */
-	struct epoll_event events[3];
+	/* Four, because one event may belong to the watch and two to the tracer. */
+	struct epoll_event events[4];
 	int count;
 
 	if (ts->cannot_wait)
 		return true;
-	count = epoll_wait(ts->epoll_fd, events, 3, 0);
+	count = epoll_wait(ts->epoll_fd, events, 4, 0);
 
 	for (int i = 0; i < count; i++)
 		if ((!ts->watch || events[i].data.fd != watch_fd(ts->watch)) &&
-		    events[i].data.fd != tracer_news_fd(ts->tracer))
+		    events[i].data.fd != tracer_news_fd(ts->tracer) &&
+		    events[i].data.fd != tracer_rings_fd(ts->tracer))
 			return true;
 	return count < 0;
 }
@@ -426,6 +427,7 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 
 	ts->tracer = tracer;
 	tracees_wait_for(ts, tracer_news_fd(tracer));
+	tracees_wait_for(ts, tracer_rings_fd(tracer));
 	/* The news include loaded libraries, so other code may wait for the next look. */
 	if (ts->watch && tracer_has_linker_news(tracer))
 		watch_rest_at_most(ts->watch, LOOK_MS);

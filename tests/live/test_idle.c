@@ -70,6 +70,12 @@ static void sleeps_while_it_follows_forks(void)
 	check_sleeps("--unwind auto --follow-forks");
 }
 
+/* Traffic and mappings have rings of events. */
+static void sleeps_while_rings_are_empty(void)
+{
+	check_sleeps("--unwind auto --traffic --mappings");
+}
+
 /* Wakeups of the processes that open and read files for memtrace. */
 static unsigned long wakeups_of_helpers(const struct live_process *memtrace,
 					unsigned *count)
@@ -151,6 +157,7 @@ int main(void)
 	live_require_root();
 	RUN(sleeps_while_programs_start);
 	RUN(sleeps_while_it_follows_forks);
+	RUN(sleeps_while_rings_are_empty);
 	RUN(reports_read_nothing_anew);
 	return check_done();
 }

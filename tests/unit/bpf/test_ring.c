@@ -70,9 +70,11 @@ static void records_come_in_order(void)
 
 	CHECK_INT(ring_consume(ring), 0);
 	CHECK_INT(seen.count, 0);
+	CHECK(!ring_had_any(ring));
 	put("one,", 0);
 	put("two,", 0);
 	CHECK_INT(ring_consume(ring), 0);
+	CHECK(ring_had_any(ring));
 	CHECK_STR(seen.text, "one,two,");
 	CHECK_INT(read_to, written_to);
 	CHECK(!ring_is_held_up(ring));
