@@ -213,8 +213,8 @@ static struct error *look(struct part *part, struct reach_target *target,
 		err = reach_roots_keep(&target->threads, &part->blocks, &part->regions);
 	if (err)
 		return err;
-	reach_threads_scan(&target->threads, &part->marks);
-	if (!reach_held_scan(target->pid, &part->maps, deadline_ns, &part->marks,
+	if (!reach_threads_scan(&target->threads, deadline_ns, &part->marks) ||
+	    !reach_held_scan(target->pid, &part->maps, deadline_ns, &part->marks,
 			     &ret->has_rings))
 		part->memory.is_late = true;
 	reach_sweep(&part->memory, &part->regions, &part->marks);

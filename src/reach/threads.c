@@ -349,8 +349,10 @@ static void read_pointers(struct reach_thread *thread)
 }
 
 /* The values that come with signals which wait for the thread (sigqueue(3)). There are at
- * most as many as RLIMIT_SIGPENDING says. */
-static void scan_pending(int tid, uint32_t flags, struct reach_marks *marks)
+ * most as many as RLIMIT_SIGPENDING says; the kernel counts up to the first one anew for
+ * each request. False: `deadline_ns` came first. */
+static bool scan_pending(int tid, uint32_t flags, uint64_t deadline_ns,
+			 struct reach_marks *marks)
 {
 	siginfo_t infos[PENDING];
 	struct __ptrace_peeksiginfo_args args = {.flags = flags, .nr = PENDING};
@@ -361,7 +363,8 @@ static void scan_pending(int tid, uint32_t flags, struct reach_marks *marks)
 		if (count > 0)
 			scan(marks, infos, (size_t)count * sizeof(*infos));
 		args.off += PENDING;
-	} while (count == PENDING);
+	} while (count == PENDING && clock_now_ns() <= deadline_ns);
+	return count != PENDING;
 }
 
 /* The value of the signal that the thread was about to receive: it waits no more. */
@@ -416,23 +419,27 @@ uint64_t reach_thread_stack_pointer(int pid, int tid, uint64_t deadline_ns)
 	return sp;
 }
 
-void reach_threads_scan(const struct reach_threads *threads, struct reach_marks *marks)
+bool reach_threads_scan(const struct reach_threads *threads, uint64_t deadline_ns,
+			struct reach_marks *marks)
 {
 	uint64_t *state = malloc(STATE_BYTES);
+	bool is_whole = true;
 
 	if (!state) {
 		marks->no_memory = true;
-		return;
+		return false;
 	}
 	vec_foreach (t, &threads->list) {
 		scan_set(t->tid, NT_PRSTATUS, state, marks);
 		scan_set(t->tid, ARCH_VECTOR_STATE, state, marks);
 		scan_arriving(t->tid, marks);
-		scan_pending(t->tid, 0, marks);
+		is_whole &= scan_pending(t->tid, 0, deadline_ns, marks);
 		/* Those that wait for any thread. */
 		if (t == threads->list.data)
-			scan_pending(t->tid, PTRACE_PEEKSIGINFO_SHARED, marks);
+			is_whole &= scan_pending(t->tid, PTRACE_PEEKSIGINFO_SHARED,
+						 deadline_ns, marks);
 		scan_robust_list(t->tid, marks);
 	}
 	free(state);
+	return is_whole;
 }

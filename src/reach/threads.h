@@ -55,8 +55,10 @@ void reach_threads_release_late(void);
 /* Read the registers that are in struct reach_thread. */
 void reach_threads_find(struct reach_threads *threads);
 
-/* Scan for pointers: all registers, and what the kernel holds for the threads. */
-void reach_threads_scan(const struct reach_threads *threads, struct reach_marks *marks);
+/* Scan for pointers: all registers, and what the kernel holds for the threads, until
+ * `deadline_ns` (CLOCK_MONOTONIC). False: not all could be read. */
+bool reach_threads_scan(const struct reach_threads *threads, uint64_t deadline_ns,
+			struct reach_marks *marks);
 
 /* The stack pointer of one thread of `pid`, which is stopped for that; 0: it does not
  * stop before `deadline_ns`, or may not be traced. */
