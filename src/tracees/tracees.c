@@ -363,8 +363,9 @@ struct error *tracees_trace(struct tracees *ts, struct tracee *t)
 			     t->ranges.len, &t->slot);
 
 	t->is_traced = !err;
-	if (!err && tracees_lost_pid(ts, t) && ts->scope == SCOPE_FORKS)
-		tracer_retire(ts->tracer, t->slot);
+	/* The next look sees the exit, and retires the slot with its blocks. */
+	if (!err)
+		tracees_lost_pid(ts, t);
 	return err ? err : tracees_note_family(ts, t);
 }
 
