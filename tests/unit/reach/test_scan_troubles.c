@@ -68,7 +68,9 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here
 			 const struct iovec *there, unsigned long there_count,
 			 unsigned long flags)
 {
-	if (!next.at || next.at == (uint64_t)(uintptr_t)there->iov_base) {
+	uint64_t from = (uint64_t)(uintptr_t)there->iov_base;
+
+	if (!next.at || (next.at >= from && next.at - from < there->iov_len)) {
 		if (next.event == FAIL) {
 			errno = next.errnum;
 			return -1;
