@@ -40,6 +40,7 @@ struct screen {
 	int stderr_fd; /* the real standard error, while messages go to the screen */
 	bool is_ready;
 	bool is_shown; /* it has got a snapshot */
+	bool has_hung; /* it had to be killed */
 	struct termios found;
 	bool has_found;
 	char restore[PIPE_RESTORE_MAX];
@@ -115,7 +116,8 @@ static void end_process(struct screen *screen)
 		poll(NULL, 0, POLL_MS);
 		wait_for(screen, WNOHANG);
 	}
-	if (screen->pid)
+	screen->has_hung = screen->pid;
+	if (screen->has_hung)
 		kill(screen->pid, SIGKILL);
 	wait_for(screen, 0);
 	restore_terminal(screen);
@@ -336,7 +338,11 @@ void screen_stop(struct screen *screen)
 		return;
 	end_process(screen);
 	give_stderr_back(screen);
-	if (screen->is_shown && WIFSIGNALED(screen->status))
+	if (screen->has_hung)
+		fputs("memtrace: the process of the screen did not end when it was asked "
+		      "to, and was killed\n",
+		      stderr);
+	else if (screen->is_shown && WIFSIGNALED(screen->status))
 		fprintf(stderr,
 			"memtrace: the process of the screen died of signal %d; plain "
 			"reports follow\n",

@@ -285,6 +285,7 @@ static void screen_hangs(void)
 	CHECK(are_equal(&modes, &after));
 	CHECK_CONTAINS(vt_text(vt), "stopped by Ctrl-C or SIGTERM");
 	CHECK_CONTAINS(vt_text(vt), "live in 7777 blocks");
+	CHECK_CONTAINS(vt_text(vt), "did not end when it was asked to");
 	vt_destroy(vt);
 	live_destroy(oracle);
 }
