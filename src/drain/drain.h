@@ -68,7 +68,7 @@ drain_blocks(const struct drain_maps *maps, const struct source_sizes *sizes,
 struct drain_known {
 	uint64_t key; /* ABI_KEY() */
 	uint64_t size_bytes, time_ns;
-	uint32_t tid;
+	uint32_t tid, stack;
 };
 
 /* Blocks to look for: `get` returns block `i` of `count`. */
@@ -79,10 +79,12 @@ struct drain_wanted {
 };
 
 /* Set is_there[i] for each block: is it in the tables? Their processes must be stopped.
- * What a realloc() holds is not found. `attached_ns` is that of the snapshot. */
+ * What a realloc() holds is not found, nor a block whose stack is not resolved yet.
+ * `attached_ns` is that of the snapshot. */
 struct error *drain_find_same(const struct drain_maps *maps,
 			      const struct abi_control *control,
 			      const struct tick_clock *ticks, uint64_t attached_ns,
+			      const struct drain_resolver *resolver,
 			      const struct drain_wanted *wanted, bool is_there[])
 	__attribute__((warn_unused_result));
 

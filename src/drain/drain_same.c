@@ -73,9 +73,26 @@ static struct error *open_parts(struct tables *t)
 	return NULL;
 }
 
+/* The allocator may give an address again at once: then only the stack tells the blocks
+ * apart. */
+static bool is_same(const struct drain_known *known, const struct abi_block *block,
+		    const struct tick_clock *ticks, uint64_t attached_ns,
+		    const struct drain_resolver *resolver)
+{
+	uint32_t stack = resolver->stack(resolver->arg, block->stack);
+
+	/* A block without a stack, or with one that was lost, has no number. */
+	return block->size_bytes == known->size_bytes &&
+	       ABI_TID(block->thread) == known->tid &&
+	       drain_time_ns(ticks, attached_ns, block) == known->time_ns &&
+	       (stack == known->stack ||
+		(stack == ABI_NO_STACK && known->stack == SNAPSHOT_NO_STACK));
+}
+
 struct error *drain_find_same(const struct drain_maps *maps,
 			      const struct abi_control *control,
 			      const struct tick_clock *ticks, uint64_t attached_ns,
+			      const struct drain_resolver *resolver,
 			      const struct drain_wanted *wanted, bool is_there[])
 {
 	struct tables t = {
@@ -90,9 +107,7 @@ struct error *drain_find_same(const struct drain_maps *maps,
 		struct abi_block block;
 
 		is_there[i] = find(&t, known.key, &block) &&
-			      block.size_bytes == known.size_bytes &&
-			      ABI_TID(block.thread) == known.tid &&
-			      drain_time_ns(ticks, attached_ns, &block) == known.time_ns;
+			      is_same(&known, &block, ticks, attached_ns, resolver);
 	}
 	close_parts(&t);
 	return err;

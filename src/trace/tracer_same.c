@@ -17,6 +17,7 @@ static struct drain_known get(const void *arg, size_t i)
 		.size_bytes = block->size_bytes,
 		.time_ns = block->time_ns,
 		.tid = block->tid,
+		.stack = block->stack,
 	};
 }
 
@@ -25,8 +26,9 @@ struct error *tracer_find_same(struct tracer *t, const uint32_t slots[],
 			       size_t count, bool is_there[])
 {
 	const struct search search = {snap, slots, numbers};
+	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
 	const struct drain_wanted wanted = {get, &search, count};
 
 	return drain_find_same(&t->maps, t->control, &t->ticks, snap->attached_ns,
-			       &wanted, is_there);
+			       &resolver, &wanted, is_there);
 }

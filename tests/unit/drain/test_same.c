@@ -19,6 +19,8 @@
 #define SPILL       64
 
 #define TID         77
+#define STACK       5
+#define MISS        ABI_MISS_STACK(1) /* what the probes have stored for it */
 #define SIZE_BYTES  24
 #define ATTACHED_NS 1000
 #define TICK_NS     10
@@ -86,7 +88,15 @@ static void tables_deinit(struct tables *t)
 
 static struct abi_block block_at(uint32_t tick)
 {
-	return (struct abi_block){.size_bytes = SIZE_BYTES, .thread = TID, .tick = tick};
+	return (struct abi_block){
+		.size_bytes = SIZE_BYTES, .stack = MISS, .thread = TID, .tick = tick};
+}
+
+static uint32_t stack_of(void *arg, uint32_t stack)
+{
+	const uint32_t *resolved = arg;
+
+	return stack == MISS ? *resolved : stack;
 }
 
 /* Store a block in one of the buckets of its key: `choice` is twice the generation, plus
@@ -103,6 +113,7 @@ static void store(struct tables *t, uint64_t key, int choice, uint32_t tick)
 	while (bucket->key[way])
 		REQUIRE(++way < ABI_LIVE_WAYS);
 	bucket->entry[way].size_bytes = (uint32_t)block.size_bytes;
+	bucket->entry[way].stack = block.stack;
 	bucket->entry[way].thread = block.thread;
 	bucket->entry[way].tick = block.tick;
 	bucket->key[way] = key >> 3;
@@ -122,18 +133,26 @@ static struct drain_known get(const void *arg, size_t i)
 	return *(const struct drain_known *)arg;
 }
 
+/* Is this block there, if the miss is resolved to this stack? */
+static bool finds_known(struct tables *t, const struct drain_known *known,
+			uint32_t resolved)
+{
+	const struct tick_clock ticks = {.tick_ns = TICK_NS};
+	const struct drain_resolver resolver = {.stack = stack_of, .arg = &resolved};
+	const struct drain_wanted wanted = {get, known, 1};
+	bool is_there = true;
+
+	REQUIRE(!drain_find_same(&t->maps, &t->control, &ticks, ATTACHED_NS, &resolver,
+				 &wanted, &is_there));
+	return is_there;
+}
+
 /* Is the block there that was allocated at `time_ns`? */
 static bool finds(struct tables *t, uint64_t key, uint64_t size_bytes, uint64_t time_ns,
 		  uint32_t tid)
 {
-	const struct tick_clock ticks = {.tick_ns = TICK_NS};
-	const struct drain_known known = {key, size_bytes, time_ns, tid};
-	const struct drain_wanted wanted = {get, &known, 1};
-	bool is_there = true;
-
-	REQUIRE(!drain_find_same(&t->maps, &t->control, &ticks, ATTACHED_NS, &wanted,
-				 &is_there));
-	return is_there;
+	return finds_known(t, &(struct drain_known){key, size_bytes, time_ns, tid, STACK},
+			   STACK);
 }
 
 static void in_either_bucket(void)
@@ -171,6 +190,7 @@ static void in_each_generation(void)
 static void another_block_at_the_address(void)
 {
 	const uint64_t key = ABI_KEY(1, 0x1000);
+	struct drain_known known;
 	struct tables t;
 
 	tables_init(&t, true);
@@ -179,6 +199,14 @@ static void another_block_at_the_address(void)
 	CHECK(!finds(&t, key, SIZE_BYTES + 1, 200 * TICK_NS, TID));
 	CHECK(!finds(&t, key, SIZE_BYTES, 199 * TICK_NS, TID));
 	CHECK(!finds(&t, key, SIZE_BYTES, 200 * TICK_NS, TID + 1));
+	/* At once, with the same size, by another function. */
+	known = (struct drain_known){key, SIZE_BYTES, 200 * TICK_NS, TID, STACK};
+	CHECK(finds_known(&t, &known, STACK));
+	CHECK(!finds_known(&t, &known, STACK + 1));
+	CHECK(!finds_known(&t, &known, ABI_NO_STACK));
+	known.stack = SNAPSHOT_NO_STACK;
+	CHECK(!finds_known(&t, &known, STACK));
+	CHECK(finds_known(&t, &known, ABI_NO_STACK));
 	tables_deinit(&t);
 }
 

@@ -164,7 +164,9 @@ static void no_field_is_removed(void)
 		const char *table;
 		size_t padding;
 	} known[] = {
-		{"processes", 7 + sizeof(((struct snapshot_process *)NULL)->modules)},
+		{"processes",
+		 7 + sizeof(((struct snapshot_process *)NULL)->modules) +
+			 sizeof(((struct snapshot_process *)NULL)->since_ns)},
 		{"modules", 4},
 		{"heap", 4},
 		{"threads", 7},
