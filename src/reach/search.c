@@ -23,17 +23,11 @@ struct judged {
 /* A process and its candidates. */
 struct candidates {
 	int pid;
-	uint32_t process;        /* its index in the snapshot they are from */
-	VEC(uint32_t) numbers;   /* their indices there, into snap->blocks */
-	VEC(uint64_t) addresses; /* theirs, ascending */
+	uint32_t process; /* its index in the snapshot that they are from */
+	/* Their indices there, into snap->blocks; ascending by the blocks' addresses. */
+	VEC(uint32_t) numbers;
 	bool is_stopped;
 };
-
-static void candidates_deinit(struct candidates *candidates)
-{
-	vec_deinit(&candidates->numbers);
-	vec_deinit(&candidates->addresses);
-}
 
 struct reach_search {
 	struct reach_search_options options;
@@ -82,7 +76,7 @@ void reach_search_be_strict(struct reach_search *search, int pid)
 static void drop_candidates(struct reach_search *search)
 {
 	vec_foreach (process, &search->processes)
-		candidates_deinit(process);
+		vec_deinit(&process->numbers);
 	search->processes.len = 0;
 }
 
@@ -148,20 +142,20 @@ static bool has_all_blocks(const struct snapshot *snap)
 	return !snap->inconsistent;
 }
 
-/* Set the level of each block in the table, which has all blocks of the process. */
-static void mark_candidates(const struct candidates *candidates,
-			    struct reach_table *table)
+/* Only the candidates among the blocks of a table, which is whole, are not reached yet.
+ * `before`: the snapshot that the candidates are from. */
+static void mark_others(const struct snapshot *before,
+			const struct candidates *candidates, struct reach_table *table)
 {
-	const uint64_t *address = candidates->addresses.data;
-	size_t at = 0;
+	const struct snapshot_block *blocks = before->blocks[BLOCK_HEAP].data;
+	const uint32_t *next = candidates->numbers.data;
+	const uint32_t *end = next + candidates->numbers.len;
 
 	for (uint32_t i = 0; i < table->count; i++) {
-		while (at < candidates->addresses.len && address[at] < table->start[i])
-			at++;
-		table->level[i] =
-			at < candidates->addresses.len && address[at] == table->start[i]
-				? REACH_UNREACHED
-				: REACH_REACHED;
+		while (next < end && blocks[*next].address < table->start[i])
+			next++;
+		if (next == end || blocks[*next].address != table->start[i])
+			table->level[i] = REACH_REACHED;
 	}
 }
 
@@ -186,7 +180,7 @@ static void add_block(struct gathered *to, const struct snapshot *snap, uint32_t
 }
 
 /* Fill the table with the candidates, or if `only` is NULL, with all blocks of
- * `process`. */
+ * `process`. None is reached yet: a search that has no time leaves them so. */
 static struct error *gather(struct reach_search *search, const struct snapshot *snap,
 			    uint32_t process, const struct candidates *only,
 			    struct gathered *ret)
@@ -213,6 +207,7 @@ static struct error *gather(struct reach_search *search, const struct snapshot *
 			   reach_blocks_tidy(ret->table.start, ret->table.end,
 					     ret->number, ret->table.count),
 			   &ret->table);
+	memset(ret->table.level, REACH_UNREACHED, ret->table.count);
 	return NULL;
 }
 
@@ -238,15 +233,14 @@ static struct error *add_candidates(struct reach_search *search, int pid,
 
 	for (uint32_t i = 0; i < blocks->table.count; i++)
 		if (blocks->table.level[i] != REACH_REACHED &&
-		    (!vec_push(&found.numbers, blocks->number[i]) ||
-		     !vec_push(&found.addresses, blocks->table.start[i]))) {
-			candidates_deinit(&found);
+		    !vec_push(&found.numbers, blocks->number[i])) {
+			vec_deinit(&found.numbers);
 			return error_no_memory();
 		}
 	if (found.numbers.len ? vec_push(&search->processes, found)
 			      : vec_push(&search->judged, (struct judged){.pid = pid}))
 		return NULL;
-	candidates_deinit(&found);
+	vec_deinit(&found.numbers);
 	return error_no_memory();
 }
 
@@ -259,8 +253,6 @@ static struct error *look_at(struct reach_search *search, const struct snapshot 
 	struct error *err = gather(search, snap, process, NULL, &blocks);
 
 	blocks.table.is_whole = can_be_whole(search, snap, process, false);
-	for (uint32_t i = 0; !err && i < blocks.table.count; i++)
-		blocks.table.level[i] = REACH_UNREACHED;
 	if (!err && pid == search->strict_pid && !blocks.table.is_whole)
 		say_not_strict(search, pid);
 	if (!err && blocks.table.count)
@@ -360,12 +352,9 @@ static void keep_candidates(struct candidates *candidates, const bool is_there[]
 	size_t kept = 0;
 
 	for (size_t i = 0; i < candidates->numbers.len; i++)
-		if (is_there[i]) {
-			candidates->numbers.data[kept] = candidates->numbers.data[i];
-			candidates->addresses.data[kept++] =
-				candidates->addresses.data[i];
-		}
-	candidates->numbers.len = candidates->addresses.len = kept;
+		if (is_there[i])
+			candidates->numbers.data[kept++] = candidates->numbers.data[i];
+	candidates->numbers.len = kept;
 }
 
 struct error *reach_search_recheck(struct reach_search *search,
@@ -427,10 +416,7 @@ static struct error *verify(struct reach_search *search, const struct snapshot *
 
 	blocks.table.is_whole = is_whole;
 	if (!err && is_whole)
-		mark_candidates(candidates, &blocks.table);
-	/* What the search does not set, because it is late, stays so. */
-	for (uint32_t i = 0; !err && !is_whole && i < blocks.table.count; i++)
-		blocks.table.level[i] = REACH_UNREACHED;
+		mark_others(before, candidates, &blocks.table);
 	if (!err)
 		err = reach_scanner_verify(
 			search->scanner, candidates->pid, &blocks.table,
