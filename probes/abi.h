@@ -323,6 +323,10 @@ static inline uint32_t abi_sample_class(uint64_t size_bytes)
 #define ABI_LIVE_BUCKETS(first, g) ((uint32_t)(first) << (g))
 #define ABI_LIVE_BEFORE(first, g)  ((uint32_t)(first) * ((1u << (g)) - 1))
 
+/* BPF_F_INNER_MAP (Linux 5.10; some versions of libbcc lack the name): the kernel lets
+ * generations in the array of maps differ in their number of buckets. */
+#define ABI_LIVE_PART_FLAG (1u << 12)
+
 /* Times are in ticks since the attach (bpf/ticks.h). A tick is a jiffy, or 2^20 ns (about
  * 1 ms) on kernels without bpf_jiffies64(). */
 #define ABI_TICK_SHIFT 20

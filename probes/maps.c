@@ -25,10 +25,6 @@ struct stack_pcs_bytes {
 #define ENTRIES(count) (count)
 #endif
 
-/* A map in an array of maps need not have as many entries as the others there
- * (BPF_F_INNER_MAP, Linux 5.10; some versions of libbcc do not declare it). */
-#define SIZE_VARIES (1u << 12)
-
 BPF_F_TABLE("array", u32, struct abi_control, control, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_process, processes, PROCESS_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_counters, counters, CPU_SLOTS, BPF_F_MMAPABLE);

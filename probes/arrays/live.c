@@ -6,7 +6,7 @@
 
 /* The first generation; the others are as it is, but larger. */
 BPF_F_TABLE("array", u32, struct abi_live_bucket, live_part, ENTRIES(LIVE_BUCKETS),
-	    BPF_F_MMAPABLE | SIZE_VARIES);
+	    BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG);
 BPF_TABLE("array_of_maps$live_part", u32, u32, live, LIVE_GENERATIONS);
 /* Wakes memtrace when a generation is wanted. */
 BPF_RINGBUF_OUTPUT(live_news, 1);

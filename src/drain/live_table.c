@@ -9,9 +9,6 @@
 #include "bpf/code_load.h"
 #include "bpf/syscall.h"
 
-/* BPF_F_INNER_MAP (Linux 5.10): the maps of the array differ in their sizes. */
-#define SIZE_VARIES (1u << 12)
-
 static struct error *put(const struct live_table *t, uint32_t generation)
 {
 	uint32_t fd = (uint32_t)t->part[generation];
@@ -91,7 +88,7 @@ struct error *live_table_grow(struct live_table *t)
 		.key_bytes = sizeof(uint32_t),
 		.value_bytes = sizeof(struct abi_live_bucket),
 		.entries = ABI_LIVE_BUCKETS(t->first_buckets, next),
-		.flags = BPF_F_MMAPABLE | SIZE_VARIES,
+		.flags = BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG,
 	};
 	struct error *err;
 

@@ -14,7 +14,6 @@
 #define GENERATIONS 3
 
 /* BPF_F_INNER_MAP (include/uapi/linux/bpf.h) */
-#define SIZE_VARIES (1u << 12)
 
 static int create(union bpf_attr attr)
 {
@@ -38,11 +37,12 @@ static void shared_init(struct shared *s)
 					   .live_generations = GENERATIONS};
 
 	*s = (struct shared){.part = -1};
-	s->part = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
-					  .key_size = sizeof(uint32_t),
-					  .value_size = sizeof(struct abi_live_bucket),
-					  .max_entries = BUCKETS,
-					  .map_flags = BPF_F_MMAPABLE | SIZE_VARIES});
+	s->part = create(
+		(union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
+				 .key_size = sizeof(uint32_t),
+				 .value_size = sizeof(struct abi_live_bucket),
+				 .max_entries = BUCKETS,
+				 .map_flags = BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG});
 	s->outer = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
 					   .key_size = sizeof(uint32_t),
 					   .value_size = sizeof(uint32_t),
