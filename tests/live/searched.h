@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program in which blocks are lost (targets/holder.c). */
+/* Start a program that has lost some of its blocks (targets/holder.c). */
 #ifndef LIVE_SEARCHED_H
 #define LIVE_SEARCHED_H
 

@@ -99,21 +99,6 @@ static void a_small_target_is_cheap(void)
 	live_destroy(oracle);
 }
 
-/* The next report of this cause. Reports of the interval come before. */
-static json_t *read_until(struct live_process *memtrace, const char *cause,
-			  unsigned *before)
-{
-	json_t *report;
-
-	for (;; ++*before) {
-		report = live_read_json(memtrace, 60);
-		REQUIRE(report);
-		if (!strcmp(json_string_value(live_get(report, "cause")), cause))
-			return report;
-		json_decref(report);
-	}
-}
-
 /* Eight threads enlarge the table several times, while a report is made each second. */
 static void every_block_is_there(void)
 {
@@ -125,7 +110,7 @@ static void every_block_is_there(void)
 
 	oracle_do(oracle, "run mixed 400000 8");
 	live_signal(memtrace, SIGUSR1);
-	report = read_until(memtrace, "demand", &during);
+	report = memtrace_report_of(memtrace, "demand", &during);
 	truth = oracle_ask(oracle, "truth");
 	printf("%u generations, %u reports meanwhile\n", generations(memtrace, &mb),
 	       during);
@@ -140,7 +125,7 @@ static void every_block_is_there(void)
 	/* Blocks are found in all generations. */
 	oracle_do(oracle, "run release 1 8");
 	live_signal(memtrace, SIGINT);
-	report = read_until(memtrace, "stopped", &during);
+	report = memtrace_report_of(memtrace, "stopped", &during);
 	truth = oracle_ask(oracle, "truth");
 	CHECK_INT(compare_heap(truth, report, true), 0);
 	CHECK_INT(compare_totals(truth, report), 0);

@@ -105,19 +105,6 @@ static void read_reports(struct live_process *memtrace, unsigned count)
 	}
 }
 
-/* The next report of this cause. */
-static json_t *read_until(struct live_process *memtrace, const char *cause)
-{
-	for (;;) {
-		json_t *report = live_read_json(memtrace, 60);
-
-		REQUIRE(report);
-		if (!strcmp(json_string_value(live_get(report, "cause")), cause))
-			return report;
-		json_decref(report);
-	}
-}
-
 /* While the target does nothing, reports need no names and no mappings. */
 static void reports_read_nothing_anew(void)
 {
@@ -141,7 +128,7 @@ static void reports_read_nothing_anew(void)
 	/* What happens then is reported as ever. */
 	oracle_do(oracle, "run mixed 1000 1");
 	live_signal(memtrace, SIGINT);
-	report = read_until(memtrace, "stopped");
+	report = memtrace_report_of(memtrace, "stopped", NULL);
 	truth = oracle_ask(oracle, "truth");
 	CHECK_INT(compare_heap(truth, report, true), 0);
 	CHECK_INT(compare_totals(truth, report), 0);

@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "live/trace.h"
+#include "process_state.h"
 #include "util/cleanup.h"
 
 #define MOMENTS 12
@@ -31,15 +32,9 @@ static struct live_process *trace(const char *pids, const char *option)
 
 static bool is_stopped(pid_t pid)
 {
-	char path[32], text[512], *end;
+	char state = process_state(pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-
-	REQUIRE(file && fgets(text, sizeof(text), file));
-	end = strrchr(text, ')');
-	return end && (end[2] == 't' || end[2] == 'T');
+	return state == 't' || state == 'T';
 }
 
 static void check_search(const json_t *report, int64_t processes, int64_t lost)
@@ -178,7 +173,7 @@ static void an_exec_meanwhile(void)
 		oracle_do(target, "work");
 		report = memtrace_stop(memtrace);
 		CHECK_INT(live_int(report, "heap.search.unsearched"), 0);
-		/* They ended with the program: nobody has freed them. */
+		/* The exec has ended these blocks. That is no mistake of the search. */
 		CHECK_INT(live_int(report, "heap.search.lost_but_freed_blocks"), 0);
 		json_decref(report);
 		live_destroy(target);

@@ -11,6 +11,7 @@
 #include "check.h"
 #include "live/searched.h"
 #include "live/trace.h"
+#include "process_state.h"
 #include "util/cleanup.h"
 
 #define SEARCHES 100
@@ -61,19 +62,6 @@ static void check_unsearched(const json_t *report, struct live_process *memtrace
 	CHECK(line && !strstr(line + 1, why));
 }
 
-static char state_of(pid_t pid)
-{
-	char path[32], text[512], *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-
-	REQUIRE(file && fgets(text, sizeof(text), file));
-	end = strrchr(text, ')');
-	return end ? end[2] : 0;
-}
-
 /* A thread that waits in the kernel, where no signal reaches it, does not stop. */
 static void uninterruptible_sleep_is_said(void)
 {
@@ -82,9 +70,9 @@ static void uninterruptible_sleep_is_said(void)
 	json_t *report;
 
 	live_send(target, "vfork");
-	for (int i = 0; i < 1000 && state_of(live_pid(target)) != 'D'; i++)
+	for (int i = 0; i < 1000 && process_state(live_pid(target)) != 'D'; i++)
 		live_sleep(0.001);
-	REQUIRE(state_of(live_pid(target)) == 'D');
+	REQUIRE(process_state(live_pid(target)) == 'D');
 	report = memtrace_report(memtrace);
 	check_unsearched(report, memtrace, "does not stop: it waits in the kernel");
 	json_decref(report);
@@ -212,20 +200,20 @@ static pid_t hold_within_a_stop(struct live_process *memtrace, pid_t target)
 		if (!child || kill(child, SIGSTOP))
 			continue;
 		live_sleep(0.01);
-		if (tracer_of(target) == child && state_of(target) == 't')
+		if (tracer_of(target) == child && process_state(target) == 't')
 			return child;
 		kill(child, SIGCONT);
 	}
 	live_fail("process %d is never found stopped", (int)target);
 }
 
-/* The kernel lets the process go on, and nobody of memtrace is left. */
+/* The kernel lets the process go on, and no process of memtrace is left. */
 static void memtrace_is_killed_within(void)
 {
 	struct live_process *target, *memtrace = searched_start("--unreachable", &target);
 	pid_t child = hold_within_a_stop(memtrace, live_pid(target));
 
-	CHECK_INT(state_of(live_pid(target)), 't');
+	CHECK_INT(process_state(live_pid(target)), 't');
 	live_signal(memtrace, SIGKILL);
 	for (int i = 0; i < 1000 && !kill(child, 0); i++)
 		live_sleep(0.01);

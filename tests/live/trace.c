@@ -119,6 +119,21 @@ json_t *memtrace_report(struct live_process *memtrace)
 	return report;
 }
 
+json_t *memtrace_report_of(struct live_process *memtrace, const char *cause,
+			   unsigned *before)
+{
+	for (;;) {
+		json_t *report = live_read_json(memtrace, ANSWER_TIMEOUT_S);
+
+		REQUIRE(report);
+		if (!strcmp(json_string_value(live_get(report, "cause")), cause))
+			return report;
+		json_decref(report);
+		if (before)
+			++*before;
+	}
+}
+
 json_t *memtrace_stop(struct live_process *memtrace)
 {
 	live_signal(memtrace, SIGINT);

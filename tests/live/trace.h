@@ -36,6 +36,10 @@ struct live_process *memtrace_start(pid_t pid, const char *options);
 struct live_process *memtrace_start_plain(pid_t pid, const char *options);
 /* Request a report. Owned. */
 json_t *memtrace_report(struct live_process *memtrace);
+/* The next report of this cause ("demand", "stopped"). Owned. Others that come before are
+ * dropped, and counted in *before unless that is NULL. */
+json_t *memtrace_report_of(struct live_process *memtrace, const char *cause,
+			   unsigned *before);
 /* Send Ctrl-C and return the final report, owned. Checks for exit status 0. Destroys
  * `memtrace`. */
 json_t *memtrace_stop(struct live_process *memtrace);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Allocates 10 MB at the first line of input, of which it loses the half, and executes
- * its arguments at the second. */
+/* At the first line of input it allocates 100 blocks of 100,000 bytes, and drops the
+ * pointers to half of them. At the second line it executes its arguments. */
 #include <stdlib.h>
 
 #include "simple.h"

@@ -229,15 +229,41 @@ static void become_user(void *arg)
 		MAP_FAILED);
 }
 
+/* A child is the target of `policy` and `pid` meanwhile. */
+struct other_target {
+	struct open_policy policy; /* before */
+	int pid;                   /* likewise */
+	struct proc *proc;
+	struct child child;
+};
+
+static struct other_target target_begin(void (*body)(void *), void *arg)
+{
+	struct other_target t = {.policy = policy, .pid = pid};
+
+	mapped_files_deinit(&mapped_files);
+	t.child = child_fork(body, arg);
+	pid = t.child.pid;
+	REQUIRE(!proc_open(pid, &t.proc));
+	policy.proc = t.proc;
+	return t;
+}
+
+static void target_end(struct other_target *t)
+{
+	policy = t->policy;
+	pid = t->pid;
+	child_end(&t->child);
+	proc_close(t->proc);
+	mapped_files_deinit(&mapped_files);
+}
+
 /* A target without privileges, and files; it may read some of them. */
 static void opens_what_the_target_may_read(void)
 {
 	char dir[] = "/tmp/memtrace-policy-XXXXXX", file[64], mapped[64], debug[64];
 	const char *const dirs[] = {debug, NULL};
-	const struct open_policy kept = policy;
-	_cleanup_(proc_closep) struct proc *proc = NULL;
-	int kept_pid = pid;
-	struct child child;
+	struct other_target target;
 
 	if (geteuid())
 		return;
@@ -247,11 +273,7 @@ static void opens_what_the_target_may_read(void)
 	snprintf(debug, sizeof(debug), "%s/", dir);
 	close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	close(open(mapped, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-	mapped_files_deinit(&mapped_files);
-	child = child_fork(become_user, mapped);
-	pid = child.pid;
-	REQUIRE(!proc_open(pid, &proc));
-	policy.proc = proc;
+	target = target_begin(become_user, mapped);
 
 	CHECK(may_open_with(file, 0644, 0, 0));
 	CHECK(!may_open_with(file, 0600, 0, 0));
@@ -276,10 +298,7 @@ static void opens_what_the_target_may_read(void)
 		policy.proc = NULL;
 		CHECK(!open_policy_may_open(&policy, NULL, place));
 	}
-	policy = kept;
-	pid = kept_pid;
-	child_end(&child);
-	mapped_files_deinit(&mapped_files);
+	target_end(&target);
 	snprintf(mapped, sizeof(mapped), "%s/mapped", dir);
 	unlink(file);
 	unlink(mapped);
@@ -291,19 +310,12 @@ static void opens_directories_that_the_target_may_list(void)
 {
 	char program[] = "/bin/true", dir[] = "/tmp/memtrace-policy-XXXXXX";
 	const char *const dirs[] = {dir, NULL};
-	const struct open_policy kept = policy;
-	_cleanup_(proc_closep) struct proc *proc = NULL;
-	int kept_pid = pid;
-	struct child child;
+	struct other_target target;
 
 	if (geteuid())
 		return;
 	REQUIRE(mkdtemp(dir));
-	mapped_files_deinit(&mapped_files);
-	child = child_fork(become_user, program);
-	pid = child.pid;
-	REQUIRE(!proc_open(pid, &proc));
-	policy.proc = proc;
+	target = target_begin(become_user, program);
 
 	CHECK(may_open_with(dir, 0755, 0, 0));
 	CHECK(!may_open_with(dir, 0700, 0, 0));
@@ -313,10 +325,7 @@ static void opens_directories_that_the_target_may_list(void)
 	/* A link in a debug directory may lead to it. */
 	policy.debug_dirs = dirs;
 	CHECK(!may_open_with(dir, 0700, 0, 0));
-	policy = kept;
-	pid = kept_pid;
-	child_end(&child);
-	mapped_files_deinit(&mapped_files);
+	target_end(&target);
 	rmdir(dir);
 }
 
@@ -330,22 +339,14 @@ static void enter_private_root(void *dir)
 static void opens_the_root_directory(void)
 {
 	char dir[] = "/tmp/memtrace-policy-XXXXXX";
-	const struct open_policy kept = policy;
-	_cleanup_(proc_closep) struct proc *proc = NULL;
-	int kept_pid = pid;
-	struct child child;
+	struct other_target target;
 
 	if (geteuid())
 		return;
 	REQUIRE(mkdtemp(dir) && !chmod(dir, 0711));
-	child = child_fork(enter_private_root, dir);
-	pid = child.pid;
-	REQUIRE(!proc_open(pid, &proc));
-	policy.proc = proc;
+	target = target_begin(enter_private_root, dir);
 	CHECK(may_open("/"));
-	policy = kept;
-	pid = kept_pid;
-	child_end(&child);
+	target_end(&target);
 	rmdir(dir);
 }
 

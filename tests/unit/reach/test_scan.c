@@ -20,6 +20,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "process_state.h"
 #include "reach/scan.h"
 #include "unit/reach/arranged.h"
 #include "unit/process/child.h"
@@ -631,19 +632,6 @@ static void leases_are_not_waited_for(void)
 	check_rest(1);
 }
 
-/* The process's state in /proc/PID/stat: 'T' or 't' if it is stopped. */
-static char state_of(pid_t pid)
-{
-	char path[32], text[512];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	REQUIRE(file && fgets(text, sizeof(text), file));
-	fclose(file);
-	return strrchr(text, ')')[2];
-}
-
 static void nothing_stays_stopped(void)
 {
 	struct child child = child_fork(NULL, NULL);
@@ -658,7 +646,7 @@ static void nothing_stays_stopped(void)
 	REQUIRE(!reach_scan_first(&target, &(struct reach_words){0}, &table, later,
 				  &effort));
 	REQUIRE(!reach_scan_stop(&target, later));
-	CHECK_INT(state_of(child.pid), 't');
+	CHECK_INT(process_state(child.pid), 't');
 	/* Too late: no verdict. */
 	REQUIRE(!reach_scan_verify(&target, &(struct reach_words){0}, &table, 1,
 				   &effort));
@@ -694,7 +682,7 @@ static void stopped_processes_stay_stopped(void)
 	REQUIRE(!reach_scan_verify(&target, &(struct reach_words){0}, &table, later,
 				   &effort));
 	usleep(100000);
-	CHECK_INT(state_of(child.pid), 'T');
+	CHECK_INT(process_state(child.pid), 'T');
 	child_end(&child);
 }
 

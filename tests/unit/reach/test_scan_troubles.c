@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "process_state.h"
 #include "unit/reach/arranged.h"
 
 static volatile uint64_t in_data[2];
@@ -24,18 +25,6 @@ static struct {
 	int errnum;
 } next;
 
-static char state_of(pid_t pid)
-{
-	char path[32], text[512];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	REQUIRE(file && fgets(text, sizeof(text), file));
-	fclose(file);
-	return strrchr(text, ')')[2];
-}
-
 static bool executes_sleep(pid_t pid)
 {
 	char path[32], name[32] = "";
@@ -52,7 +41,7 @@ static void happen(void)
 {
 	if (next.event == KILL) {
 		kill(next.pid, SIGKILL);
-		while (state_of(next.pid) != 'Z')
+		while (process_state(next.pid) != 'Z')
 			usleep(1000);
 	} else {
 		kill(next.pid, SIGUSR1);

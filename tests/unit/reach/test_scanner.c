@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "process_state.h"
 #include "reach/scanner.h"
 #include "unit/process/child.h"
 #include "util/cleanup.h"
@@ -139,18 +140,6 @@ static void leaves_holes_of_shared_memory(void)
 	close(file);
 }
 
-static char state_of(pid_t pid)
-{
-	char path[32], text[512];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	REQUIRE(file && fgets(text, sizeof(text), file));
-	fclose(file);
-	return strrchr(text, ')')[2];
-}
-
 /* Start a target and a scanner, and look for candidates. */
 static struct reach_scanner *look(struct child *ret_child)
 {
@@ -174,7 +163,7 @@ static void a_killed_scanner_lets_go(void)
 	struct error *err;
 
 	REQUIRE(!reach_scanner_stop(scanner, child.pid, later()));
-	CHECK_INT(state_of(child.pid), 't');
+	CHECK_INT(process_state(child.pid), 't');
 	kill(reach_scanner_pid(scanner), SIGKILL);
 	child_await_sleep(child.pid);
 	err = reach_scanner_verify(scanner, child.pid, &blocks, later(), &effort);
@@ -194,7 +183,7 @@ static void a_stop_ends_without_a_verification(void)
 	uint64_t begun_ns = clock_now_ns();
 
 	REQUIRE(!reach_scanner_stop(scanner, child.pid, begun_ns + UINT64_C(100000000)));
-	CHECK_INT(state_of(child.pid), 't');
+	CHECK_INT(process_state(child.pid), 't');
 	child_await_sleep(child.pid);
 	CHECK(clock_now_ns() - begun_ns > UINT64_C(90000000));
 	usleep(1500000);
@@ -225,12 +214,12 @@ static void a_stop_ends_after_ctrl_z(void)
 	REQUIRE(!setpgid(pid, pid));
 	REQUIRE(!reach_scanner_stop(scanner, child.pid,
 				    clock_now_ns() + UINT64_C(300000000)));
-	CHECK_INT(state_of(child.pid), 't');
+	CHECK_INT(process_state(child.pid), 't');
 	REQUIRE(!kill(-pid, SIGTSTP) && !kill(-pid, SIGTTIN) && !kill(-pid, SIGTTOU));
-	for (int i = 0; i < 500 && state_of(child.pid) != 'S'; i++)
+	for (int i = 0; i < 500 && process_state(child.pid) != 'S'; i++)
 		usleep(10000);
-	CHECK_INT(state_of(child.pid), 'S');
-	CHECK(state_of(pid) != 'T');
+	CHECK_INT(process_state(child.pid), 'S');
+	CHECK(process_state(pid) != 'T');
 	reach_scanner_destroy(scanner);
 	child_end(&child);
 }
@@ -386,9 +375,9 @@ static void memory_that_does_not_answer(void)
 	CHECK_INT(err->code, ERROR_GONE);
 	CHECK(clock_now_ns() > until);
 	error_destroy(err);
-	for (int i = 0; i < 1000 && state_of(pid) == 't'; i++)
+	for (int i = 0; i < 1000 && process_state(pid) == 't'; i++)
 		usleep(10000);
-	CHECK(state_of(pid) != 't');
+	CHECK(process_state(pid) != 't');
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	reach_scanner_destroy(scanner);
@@ -416,9 +405,9 @@ static pid_t fork_waiting(void)
 			pause();
 	}
 	/* In the kernel, where no signal reaches it. */
-	for (int i = 0; i < 5000 && state_of(pid) != 'D'; i++)
+	for (int i = 0; i < 5000 && process_state(pid) != 'D'; i++)
 		usleep(1000);
-	REQUIRE(state_of(pid) == 'D');
+	REQUIRE(process_state(pid) == 'D');
 	return pid;
 }
 
@@ -441,9 +430,9 @@ static void who_does_not_stop_in_time_goes_on(void)
 	error_destroy(err);
 	/* The vfork ends after 3 s: the thread stops then, and must go on. */
 	usleep(3500000);
-	for (int i = 0; i < 100 && state_of(stuck) != 'S'; i++)
+	for (int i = 0; i < 100 && process_state(stuck) != 'S'; i++)
 		usleep(20000);
-	CHECK_INT(state_of(stuck), 'S');
+	CHECK_INT(process_state(stuck), 'S');
 	/* The scanner still works. */
 	REQUIRE(!reach_scanner_first(scanner, child.pid, &blocks, later(), &effort));
 	kill(stuck, SIGKILL);
