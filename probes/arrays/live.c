@@ -181,7 +181,7 @@ ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *
 	if (newest && b && !live_has(b, word)) {
 		u64 found = live_find_older(newest, word);
 
-		/* There is no generation of LIVE_NOWHERE. */
+		/* NULL if nothing was found: LIVE_NOWHERE names no generation. */
 		b = live_bucket(found >> 1, word, found & 1);
 	}
 	if (b && live_take_from(b, word, ret))

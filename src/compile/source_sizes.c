@@ -96,8 +96,8 @@ static uint32_t stack_pcs_blocks(const struct source_run *run)
  * added: 65,536 entries are 50 ms of two processors that only allocate. */
 #define SPILL_MAX 65536
 
-/* As few generations as have room for all blocks, if the first one is no larger than
- * FIRST_BUCKETS. */
+/* Choose the smallest number of generations that has room for all blocks with at most
+ * FIRST_BUCKETS in the first one. */
 static void compute_live_sizes(const struct source_run *run, struct source_sizes *ret)
 {
 	uint64_t blocks = run->max_allocations, spill = blocks / 128 + 64;

@@ -27,7 +27,7 @@ struct abi_control;
 struct drain_maps {
 	int control, processes, counters, live_spill, journal, pending, pending_spill,
 		stacks, stack_pcs;
-	struct live_table *live; /* NULL: there is none. Borrowed */
+	struct live_table *live; /* borrowed; NULL: all blocks are in live_spill */
 	struct fence *fence;     /* borrowed */
 	enum block_class class;  /* of the blocks in `live` */
 };
@@ -80,7 +80,7 @@ struct drain_wanted {
 
 /* Set is_there[i] for each block: is it in the tables? Their processes must be stopped.
  * What a realloc() holds is not found, nor a block whose stack is not resolved yet.
- * `attached_ns` is that of the snapshot. */
+ * `attached_ns`: snapshot.attached_ns of the snapshot that they are from. */
 struct error *drain_find_same(const struct drain_maps *maps,
 			      const struct abi_control *control,
 			      const struct tick_clock *ticks, uint64_t attached_ns,

@@ -8,7 +8,7 @@
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
 
-/* The tables in which blocks are looked for. */
+/* The maps that may have the blocks. */
 struct tables {
 	const struct drain_maps *maps;
 	uint32_t generations; /* 0: all blocks are in the hash */

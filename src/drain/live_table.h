@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of live blocks, which grows while the probes use it (probes/abi.h). Seen from
- * here its buckets have one sequence of numbers: those of the first generation, then
- * those of the second one.
+ * The table of live blocks, which grows while the probes use it (probes/abi.h). Its
+ * buckets are numbered through: the first generation has the numbers from 0 on, the
+ * second one those that follow, and so on.
  */
 #ifndef DRAIN_LIVE_TABLE_H
 #define DRAIN_LIVE_TABLE_H

@@ -58,8 +58,8 @@ static void mark(struct reach_marks *m, uint64_t word, const struct reach_found 
 		raise_level(m, block - 1, REACH_POSSIBLE);
 }
 
-/* A block may be smaller than the tag, so that the word points behind it: look up once
- * more what was not found, without the tag. */
+/* A tag may be larger than the block: then the tagged pointer is an address behind the
+ * block. Look up the words that were not found again, without the tag. */
 static void find_untagged(const struct reach_marks *m, size_t count,
 			  struct reach_found found[])
 {

@@ -66,8 +66,8 @@ static bool is_over(struct reach_memory *m)
 }
 
 /* Note why memory could not be read. If the process has exited, or memtrace may not trace
- * it, later calls would fail, too. Other errors than those of a page (EFAULT, EIO) say
- * nothing about the page: the kernel may lack memory. */
+ * it, later calls would fail, too. EFAULT and EIO say that a page cannot be read. After
+ * any other error, such as ENOMEM, it is not known what the page has. */
 static void note_errno(struct reach_memory *m)
 {
 	m->is_denied |= errno == EPERM;

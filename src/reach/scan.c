@@ -132,7 +132,8 @@ struct error *reach_scan_first(struct reach_target *target,
 	uint64_t began_ns = clock_now_ns();
 	struct error *err;
 
-	/* Before the mappings are read: those of another program would not fit. */
+	/* Before the mappings are read: if the process executes another program after
+	 * that, the image differs when it is compared. */
 	target->image = image_of(target->pid);
 	err = part_init(&part, target->pid, words, table, deadline_ns);
 	if (!err)

@@ -56,8 +56,8 @@ typedef struct error *reach_find_same(void *arg, const struct snapshot *snap,
 				      const uint32_t numbers[], size_t count,
 				      bool is_there[]);
 
-/* Drop the candidates that were freed between the snapshot `before`, from which they are,
- * and the stop. Fails only if memory is out. */
+/* Drop the candidates that were freed before the stop. `before`: the snapshot that they
+ * are from. Fails only if memory is out. */
 struct error *reach_search_recheck(struct reach_search *search,
 				   const struct snapshot *before,
 				   reach_find_same *find_same, void *arg)

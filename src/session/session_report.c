@@ -210,7 +210,7 @@ static struct error *verify(struct session *s, const struct snapshot *before,
 	return err;
 }
 
-/* Search for blocks that are lost, and take a snapshot in which they are. */
+/* Search for lost blocks. *ret is a snapshot taken at the stop, or right after it. */
 static struct error *search(struct session *s, bool is_final, struct snapshot **ret)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *before = NULL;

@@ -293,8 +293,8 @@ struct snapshot_process {
 	char *command;     /* /proc/PID/comm */
 	char *executable;  /* path, or NULL */
 	bool exited;       /* before this snapshot */
-	uint64_t since_ns; /* when it began to be traced, CLOCK_MONOTONIC; 0: unknown. Not
-			      that of the program that it executes then. Not saved. */
+	uint64_t since_ns; /* when tracing of its program began, CLOCK_MONOTONIC; an exec
+			      begins it anew. 0: unknown. Not saved. */
 	struct snapshot_memory memory;       /* if exited, the last values seen */
 	VEC(struct snapshot_module) modules; /* sorted by start */
 };

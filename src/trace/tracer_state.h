@@ -154,7 +154,7 @@ struct tracer {
 	struct snapshot_totals gone[BLOCK_CLASS_COUNT];
 	struct traffic_tables traffic; /* only with run.traffic */
 	struct {
-		int set;         /* epoll, of `ring` and `late_ring`; -1: there is none */
+		int set;         /* epoll descriptor for `ring` and `late_ring`, or -1 */
 		bool is_watched; /* false: they are read regularly */
 	} rings;
 	struct ring *late_ring;    /* with traffic; NULL: all events are counted there */
