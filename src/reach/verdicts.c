@@ -95,6 +95,13 @@ static void count_live(struct snapshot *snap, const struct reach_block *v)
 		count(&snap->unreachable.data[stack], v);
 }
 
+static void add_freed(struct reach_freed *to, const struct reach_block *v)
+{
+	add(&to->all, v->size_bytes);
+	if (v->verdict == REACH_HELD)
+		add(&to->held, v->size_bytes);
+}
+
 /* Count a block that was freed although it was lost. */
 static bool count_freed(struct reach_verdicts *verdicts, const struct reach_block *v)
 {
@@ -103,7 +110,7 @@ static bool count_freed(struct reach_verdicts *verdicts, const struct reach_bloc
 	if (!is_lost(v))
 		return true;
 	if (v->stack == SNAPSHOT_NO_STACK) {
-		add(&verdicts->freed_without_stack, v->size_bytes);
+		add_freed(&verdicts->freed_without_stack, v);
 		return true;
 	}
 	if (v->stack >= known) {
@@ -113,7 +120,7 @@ static bool count_freed(struct reach_verdicts *verdicts, const struct reach_bloc
 		       (v->stack + 1ul - known) * sizeof(*verdicts->freed.data));
 		verdicts->freed.len = v->stack + 1ul;
 	}
-	add(&verdicts->freed.data[v->stack], v->size_bytes);
+	add_freed(&verdicts->freed.data[v->stack], v);
 	return true;
 }
 
@@ -169,6 +176,12 @@ bool reach_verdicts_audit(struct reach_verdicts *verdicts, const struct snapshot
 	return true;
 }
 
+static struct snapshot_unreachable freed_sums(const struct reach_freed *freed)
+{
+	return (struct snapshot_unreachable){.lost_but_freed = freed->all,
+					     .held_but_freed = freed->held};
+}
+
 bool reach_verdicts_fill(const struct reach_verdicts *verdicts, struct snapshot *snap)
 {
 	size_t stacks = snap->stacks.len;
@@ -177,13 +190,12 @@ bool reach_verdicts_fill(const struct reach_verdicts *verdicts, struct snapshot 
 		return false;
 	memset(snap->unreachable.data, 0, (stacks + 1) * sizeof(*snap->unreachable.data));
 	snap->unreachable.len = stacks;
-	snap->search.total = (struct snapshot_unreachable){
-		.lost_but_freed = verdicts->freed_without_stack};
+	snap->search.total = freed_sums(&verdicts->freed_without_stack);
 	vec_foreach (v, &verdicts->list)
 		count_live(snap, v);
 	for (uint32_t i = 0; i < verdicts->freed.len; i++) {
-		const struct snapshot_unreachable freed = {
-			.lost_but_freed = verdicts->freed.data[i]};
+		const struct snapshot_unreachable freed =
+			freed_sums(&verdicts->freed.data[i]);
 		uint32_t stack = snapshot_stack_index(snap, i);
 
 		snapshot_unreachable_add(&snap->search.total, &freed);

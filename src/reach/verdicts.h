@@ -32,12 +32,15 @@ struct reach_block {
 	uint8_t verdict;    /* enum reach_verdict */
 };
 
+/* Blocks that a search called lost, and that were freed later. */
+struct reach_freed {
+	struct snapshot_sum all, held; /* `held`: those of them with REACH_HELD */
+};
+
 struct reach_verdicts {
-	VEC(struct reach_block) list; /* by pid, then address */
-	/* By stack: blocks that were lost and then freed. The last element is for blocks
-	 * without a stack. */
-	VEC(struct snapshot_sum) freed;
-	struct snapshot_sum freed_without_stack;
+	VEC(struct reach_block) list;  /* by pid, then address */
+	VEC(struct reach_freed) freed; /* by stack */
+	struct reach_freed freed_without_stack;
 };
 
 void reach_verdicts_deinit(struct reach_verdicts *verdicts);

@@ -20,7 +20,8 @@
 	COLUMN(held)                                                                     \
 	COLUMN(possible)                                                                 \
 	COLUMN(unverified)                                                               \
-	COLUMN(lost_but_freed)
+	COLUMN(lost_but_freed)                                                           \
+	COLUMN(held_but_freed)
 
 #define COLUMN_HEAD(name)       #name ","
 #define COLUMN_SINCE_HEAD(name) "since_" #name ","

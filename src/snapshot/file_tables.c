@@ -139,7 +139,8 @@ static const struct file_field unreachable_fields[] = {
 #define F(member) FIELD(struct snapshot_unreachable, member)
 	F(lost.bytes), F(lost.count), F(held.bytes), F(held.count), F(possible.bytes),
 	F(possible.count), F(unverified.bytes), F(unverified.count),
-	F(lost_but_freed.bytes), F(lost_but_freed.count),
+	F(lost_but_freed.bytes), F(lost_but_freed.count), F(held_but_freed.bytes),
+	F(held_but_freed.count),
 #undef F
 };
 

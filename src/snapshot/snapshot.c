@@ -255,4 +255,5 @@ void snapshot_unreachable_add(struct snapshot_unreachable *to,
 	add_sum(&to->possible, &from->possible);
 	add_sum(&to->unverified, &from->unverified);
 	add_sum(&to->lost_but_freed, &from->lost_but_freed);
+	add_sum(&to->held_but_freed, &from->held_but_freed);
 }

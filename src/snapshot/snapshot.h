@@ -152,12 +152,15 @@ struct snapshot_unreachable {
 	/* Blocks that an earlier search called lost and that were freed or reallocated
 	 * afterwards: so they were not lost. Since the attach. */
 	struct snapshot_sum lost_but_freed;
+	/* Those of them that were called held. */
+	struct snapshot_sum held_but_freed;
 };
 
 /* The searches for unreachable blocks of a run. */
 struct snapshot_search {
 	uint64_t count; /* number of searches; 0: nothing else is set */
-	/* The rest is of the last search, except `total.lost_but_freed`. */
+	/* The rest is of the last search, except `total.lost_but_freed` and
+	 * `total.held_but_freed`. */
 	uint64_t time_ns;    /* when it let the processes continue */
 	uint64_t took_ns;    /* from its beginning to its end */
 	uint64_t pause_ns;   /* the longest time that it stopped a process */

@@ -280,9 +280,9 @@ static void each_view(void)
 static void search_found(struct fixture *f)
 {
 	static const struct snapshot_unreachable found[] = {
-		{{288, 3}, {64, 1}, {96, 1}, {0, 0}, {0, 0}},
-		{{0, 0}, {0, 0}, {0, 0}, {65536, 2}, {32, 1}},
-		{{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}},
+		{{288, 3}, {64, 1}, {96, 1}, {0, 0}, {0, 0}, {0, 0}},
+		{{0, 0}, {0, 0}, {0, 0}, {65536, 2}, {48, 2}, {16, 1}},
+		{{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}},
 	};
 
 	f->snap->search = (struct snapshot_search){

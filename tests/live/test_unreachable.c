@@ -331,6 +331,7 @@ static void freed_blocks_were_not_lost(void)
 	CHECK_INT(live_int(report, "heap.search.lost_blocks"), 6);
 	CHECK_INT(live_int(report, "heap.search.lost_but_freed_blocks"), 1);
 	CHECK_INT(live_int(report, "heap.search.lost_but_freed_bytes"), 64);
+	CHECK_INT(live_int(report, "heap.search.held_but_freed_blocks"), 0);
 	json_decref(report);
 	live_destroy(target);
 }

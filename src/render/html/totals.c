@@ -117,6 +117,9 @@ static void append_lost(struct strbuf *out, const struct snapshot_search *search
 	if (total->lost_but_freed.count)
 		strbuf_appendf(out, "<br>%s called lost by mistake, and freed",
 			       units_format_bytes(total->lost_but_freed.bytes).s);
+	if (total->held_but_freed.count)
+		strbuf_appendf(out, " (%s because only lost blocks led to them)",
+			       units_format_bytes(total->held_but_freed.bytes).s);
 	if (search->unsearched)
 		strbuf_appendf(out,
 			       "<br>%" PRIu64 " of %" PRIu64

@@ -53,6 +53,23 @@ static void append_sum(struct text_page *page, const struct snapshot_sum *sum,
 				 blocks(sum->count), what);
 }
 
+/* Blocks that were called lost, and then freed. */
+static void append_mistakes(struct text_page *page, const struct snapshot_unreachable *u)
+{
+	struct strbuf text = {0};
+
+	strbuf_append(&text, "were called lost by mistake: they were freed later");
+	if (u->held_but_freed.count)
+		strbuf_appendf(&text,
+			       "; of these %s in %" PRIu64
+			       " because only lost blocks led to them",
+			       units_format_bytes(u->held_but_freed.bytes).s,
+			       u->held_but_freed.count);
+	append_sum(page, &u->lost_but_freed, strbuf_text(&text));
+	page->text.failed |= text.failed;
+	strbuf_deinit(&text);
+}
+
 /* How the search was made: what a person needs to trust it, and to know its price. */
 static void append_search(struct text_page *page, const struct snapshot_search *s)
 {
@@ -91,7 +108,6 @@ void text_append_unreachable(struct text_page *page, const struct report_section
 		   "possibly: only pointers into them were found, none to their start");
 	append_sum(page, &s->total.unverified,
 		   "unverified: the search had no more time (--max-pause)");
-	append_sum(page, &s->total.lost_but_freed,
-		   "were called lost by mistake: they were freed later");
+	append_mistakes(page, &s->total);
 	append_search(page, s);
 }

@@ -21,6 +21,7 @@ static void append_line(struct text_page *page, const struct report_section *sec
 		{&u->possible, "possibly lost"},
 		{&u->unverified, "unverified"},
 		{&u->lost_but_freed, "called lost by mistake, and freed"},
+		{&u->held_but_freed, "of these because only lost blocks led to them"},
 	};
 	struct strbuf *text = &page->text;
 	const char *before = " from stack  (";

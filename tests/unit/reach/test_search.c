@@ -202,6 +202,7 @@ static void freed_before_the_report(void)
 	CHECK_INT(found.lost.count, 1);
 	CHECK_INT(found.held.count, BLOCKS - 3);
 	CHECK_INT(found.lost_but_freed.count, 2);
+	CHECK_INT(found.held_but_freed.count, 2);
 }
 
 /* What could not be verified in time is counted: all candidates, and no other block. (In

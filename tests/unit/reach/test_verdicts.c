@@ -94,11 +94,32 @@ static void freed_blocks_are_counted_once(void)
 	apply(&verdicts, snap);
 	CHECK_INT(snap->unreachable.data[0].lost_but_freed.bytes, 100);
 	CHECK_INT(snap->unreachable.data[1].lost_but_freed.bytes, 200);
+	CHECK_INT(snap->unreachable.data[0].held_but_freed.count, 0);
+	CHECK_INT(snap->unreachable.data[1].held_but_freed.bytes, 200);
+	CHECK_INT(snap->unreachable.data[1].held_but_freed.count, 1);
 	CHECK_INT(snap->unreachable.data[2].lost_but_freed.count, 0);
 	CHECK_INT(snap->search.total.lost_but_freed.count, 2);
+	CHECK_INT(snap->search.total.held_but_freed.bytes, 200);
+	CHECK_INT(snap->search.total.held_but_freed.count, 1);
 	CHECK_INT(snap->search.total.lost.count, 0);
 	apply(&verdicts, later);
 	CHECK_INT(later->search.total.lost_but_freed.count, 2);
+	CHECK_INT(later->search.total.held_but_freed.count, 1);
+}
+
+/* The class is kept where the call path is not known, too. */
+static void freed_blocks_without_a_stack(void)
+{
+	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
+	_cleanup_(snapshot_destroyp) struct snapshot *snap = make();
+
+	add(&verdicts, 100, SNAPSHOT_NO_STACK, 0, REACH_LOST);
+	add(&verdicts, 200, SNAPSHOT_NO_STACK, 0, REACH_HELD);
+	reach_verdicts_sort(&verdicts);
+	apply(&verdicts, snap);
+	CHECK_INT(snap->search.total.lost_but_freed.bytes, 300);
+	CHECK_INT(snap->search.total.held_but_freed.bytes, 200);
+	CHECK_INT(snap->unreachable.data[0].lost_but_freed.count, 0);
 }
 
 /* Lost blocks that end with their process do not count as mistakes. An inconsistent
@@ -159,6 +180,7 @@ int main(void)
 {
 	RUN(sums_are_of_the_right_stacks);
 	RUN(freed_blocks_are_counted_once);
+	RUN(freed_blocks_without_a_stack);
 	RUN(ended_processes_and_unsettled_snapshots);
 	RUN(programs_that_have_executed_another);
 	RUN(a_new_search_replaces_verdicts);

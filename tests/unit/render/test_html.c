@@ -297,14 +297,16 @@ static void lost_blocks_have_a_card(void)
 			     "which nothing points<br>possibly 512 B more</span>");
 	f.snap->search.total.unverified = (struct snapshot_sum){1024, 1};
 	f.snap->search.total.lost_but_freed = (struct snapshot_sum){256, 1};
+	f.snap->search.total.held_but_freed = (struct snapshot_sum){64, 1};
 	f.snap->search.unsearched = 1;
 	f.snap->search.processes = 2;
 
 	_cleanup_(freep) char *rest = render(&f);
 
-	CHECK_CONTAINS(rest, "<br>1.0 KiB unverified, for want of time<br>256 B called "
-			     "lost by mistake, and freed<br>1 of 2 processes could not "
-			     "be searched</span>");
+	CHECK_CONTAINS(rest,
+		       "<br>1.0 KiB unverified, for want of time<br>256 B called "
+		       "lost by mistake, and freed (64 B because only lost blocks "
+		       "led to them)<br>1 of 2 processes could not be searched</span>");
 }
 
 static void rates_are_escaped(void)
