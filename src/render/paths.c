@@ -75,10 +75,8 @@ static bool push_path(struct paths *paths, const struct report *report,
 
 static struct report_measure measure_lost(const struct report_row *row)
 {
-	struct snapshot_sum lost = {0};
+	struct snapshot_sum lost = report_row_lost(row);
 
-	if (row->unreachable)
-		lost = snapshot_unreachable_lost(row->unreachable);
 	return (struct report_measure){lost.bytes, lost.count};
 }
 

@@ -169,7 +169,13 @@ bool report_row_has_verdict(const struct report_row *row)
 		     u->unverified.count || u->lost_but_freed.count);
 }
 
+struct snapshot_sum report_row_lost(const struct report_row *row)
+{
+	return row->unreachable ? snapshot_unreachable_lost(row->unreachable)
+				: (struct snapshot_sum){0};
+}
+
 uint64_t report_row_lost_bytes(const struct report_row *row)
 {
-	return row->unreachable ? snapshot_unreachable_lost(row->unreachable).bytes : 0;
+	return report_row_lost(row).bytes;
 }

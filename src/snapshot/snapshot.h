@@ -458,7 +458,8 @@ struct snapshot {
 struct snapshot *snapshot_create(void);
 void snapshot_destroy(struct snapshot *snap);
 
-/* The lost blocks, with those that only these lead to. */
+/* The lost blocks, with those that only these lead to: what all reports mean by "lost"
+ * that have one number for it. */
 struct snapshot_sum snapshot_unreachable_lost(const struct snapshot_unreachable *u);
 
 /* Add all sums of `from` to `to`. */

@@ -22,10 +22,7 @@ static bool has_lost(const struct report *report, const struct report_section *s
 /* Lost blocks, and those that only these lead to. */
 static void append_lost(struct strbuf *out, const struct report_row *row)
 {
-	uint64_t bytes =
-		row->unreachable ? snapshot_unreachable_lost(row->unreachable).bytes : 0;
-
-	html_append_bytes(out, "Lost", bytes);
+	html_append_bytes(out, "Lost", report_row_lost_bytes(row));
 }
 
 static void append_row(struct strbuf *out, const struct report *report,

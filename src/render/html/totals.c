@@ -102,11 +102,13 @@ static void append_lost(struct strbuf *out, const struct snapshot_search *search
 
 	if (!search->count)
 		return;
-	begin_card(out, "Lost", units_format_bytes(total->lost.bytes).s);
+	begin_card(out, "Lost",
+		   units_format_bytes(snapshot_unreachable_lost(total).bytes).s);
 	strbuf_appendf(out, "%" PRIu64 " blocks to which nothing points",
 		       total->lost.count);
 	if (total->held.count)
-		strbuf_appendf(out, "<br>and %s to which only these do",
+		strbuf_appendf(out, "<br>and %" PRIu64 " to which only these do (%s)",
+			       total->held.count,
 			       units_format_bytes(total->held.bytes).s);
 	if (total->possible.count)
 		strbuf_appendf(out, "<br>possibly %s more",

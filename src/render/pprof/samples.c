@@ -240,10 +240,8 @@ static void set_values(const struct pprof_builder *b,
 	if (section->class == BLOCK_HEAP) {
 		values[PEAK_OBJECTS] = pprof_clamp(row->at_peak_count);
 		values[PEAK_SPACE] = pprof_clamp(row->at_peak_bytes);
-		if (row->unreachable) {
-			values[LOST_OBJECTS] = pprof_clamp(row->unreachable->lost.count);
-			values[LOST_SPACE] = pprof_clamp(row->unreachable->lost.bytes);
-		}
+		values[LOST_OBJECTS] = pprof_clamp(report_row_lost(row).count);
+		values[LOST_SPACE] = pprof_clamp(report_row_lost(row).bytes);
 		values[ALLOC_OBJECTS] = pprof_clamp(row->flow.allocations);
 		values[ALLOC_SPACE] = pprof_clamp(row->flow.allocated_bytes);
 	}

@@ -54,14 +54,14 @@ static void append_name(struct strbuf *name, const struct verdict *v, size_t roo
 /* Append what a search for unreachable blocks found, if there is room. */
 static void append_lost(const struct snapshot *snap, struct strbuf *out, size_t *room)
 {
-	const struct snapshot_sum *lost = &snap->search.total.lost;
+	struct snapshot_sum lost = snapshot_unreachable_lost(&snap->search.total);
 	char text[64];
 	size_t len;
 
-	if (!lost->count)
+	if (!lost.count)
 		return;
 	len = (size_t)snprintf(text, sizeof(text), "; %s lost for good",
-			       units_format_bytes(lost->bytes).s);
+			       units_format_bytes(lost.bytes).s);
 	if (len > *room)
 		return;
 	strbuf_append(out, text);

@@ -30,9 +30,9 @@ static void append_line(struct text_page *page, const struct report_section *sec
 			strbuf_appendf(text, ", median %s",
 				       units_format_duration(row->median_age_ns).s);
 	}
-	if (row->unreachable && row->unreachable->lost.count)
-		strbuf_appendf(text, ", %s of it lost",
-			       units_format_bytes(row->unreachable->lost.bytes).s);
+	if (report_row_lost_bytes(row))
+		strbuf_appendf(text, ", %s lost for good",
+			       units_format_bytes(report_row_lost_bytes(row)).s);
 	/* Name the allocator only if there are several. */
 	if (row->allocator && report->snapshot->allocators.len > 1) {
 		strbuf_append(text, ", by ");

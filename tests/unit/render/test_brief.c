@@ -146,7 +146,8 @@ static void check_verdict_of(const struct verdict *verdict, unsigned columns, bo
 
 	sample_init(&s);
 	s.snap.losses[LOSS_EVENTS_LOST] = lossy;
-	s.snap.search.total.lost = (struct snapshot_sum){lost_bytes, lost_bytes != 0};
+	s.snap.search.total.lost = (struct snapshot_sum){lost_bytes / 2, lost_bytes != 0};
+	s.snap.search.total.held = s.snap.search.total.lost;
 	report.snapshot = &s.snap;
 	v.cause = &s.cause;
 	brief_put_verdict(&page, &v);
