@@ -25,7 +25,10 @@
 /* A C library's data of a thread is less than this far from the thread pointer. */
 #define CONTROL_BYTES UINT64_C(4096)
 
-#define PIECE_WORDS   2048
+#define PIECE_BYTES   ((size_t)16 << 10)
+
+/* The smallest page of any architecture. */
+#define PAGE UINT64_C(4096)
 
 /* The thread whose stack is cut. */
 struct stack {
@@ -33,7 +36,14 @@ struct stack {
 	uint64_t pointer;
 	uint64_t thread_pointer; /* 0: unknown */
 	uint64_t guard;          /* as in struct reach_words */
+	uint64_t deadline_ns;
 	int tid;
+};
+
+/* A copy of a part of the stack. */
+struct window {
+	uint64_t words[PIECE_BYTES / sizeof(uint64_t)];
+	uint64_t start, end;
 };
 
 /* The index of the mapping with `address`, or the number of mappings. */
@@ -44,30 +54,52 @@ static size_t find_mapping(const struct proc_maps *maps, uint64_t address)
 	return i && maps->mappings.data[i - 1].end > address ? i - 1 : maps->mappings.len;
 }
 
-/* Make *low smaller if a word of the stack, from `at` to `end`, points to a lower address
- * of the mapping. False: the words cannot be read. */
-static bool find_lower(const struct stack *stack, uint64_t at, uint64_t end,
-		       uint64_t *low)
+/*
+ * Let the window begin at or below `at`, and end at or before `end`. It begins with a
+ * page: the words below `at` are likely to be looked at next, and cost no read of their
+ * own. (A page below may never have been written.) False: it cannot be read, or it is too
+ * late.
+ */
+static bool move_window(const struct stack *stack, uint64_t at, uint64_t end,
+			struct window *window)
 {
-	uint64_t words[PIECE_WORDS], start = stack->mapping->start;
+	uint64_t from = at / PAGE * PAGE;
+	size_t size;
 
-	while (at < end) {
-		size_t size =
-			end - at < sizeof(words) ? (size_t)(end - at) : sizeof(words);
-		const struct iovec to = {words, size};
-		const struct iovec from = {(void *)(uintptr_t)at, size};
+	if (from < stack->mapping->start)
+		from = stack->mapping->start;
+	size = end - from < PIECE_BYTES ? (size_t)(end - from) : PIECE_BYTES;
 
-		if (process_vm_readv(stack->tid, &to, 1, &from, 1, 0) != (ssize_t)size)
+	const struct iovec here = {window->words, size};
+	const struct iovec there = {(void *)(uintptr_t)from, size};
+
+	window->start = window->end = from;
+	if (clock_now_ns() > stack->deadline_ns ||
+	    process_vm_readv(stack->tid, &here, 1, &there, 1, 0) != (ssize_t)size)
+		return false;
+	window->end += size;
+	return true;
+}
+
+/* Make *low smaller if a word of the stack, from `at` to `end`, points to a lower address
+ * of the mapping. False: it is not known. */
+static bool find_lower(const struct stack *stack, uint64_t at, uint64_t end,
+		       struct window *window, uint64_t *low)
+{
+	uint64_t start = stack->mapping->start;
+
+	for (; at < end; at += sizeof(uint64_t)) {
+		if ((at < window->start || at >= window->end) &&
+		    !move_window(stack, at, end, window))
 			return false;
-		for (size_t i = 0; i < size / sizeof(*words); i++) {
-			uint64_t plain = reach_word_unmangled(words[i], stack->guard);
 
-			if (words[i] >= start && words[i] < *low)
-				*low = words[i];
-			if (stack->guard && plain >= start && plain < *low)
-				*low = plain;
-		}
-		at += size;
+		uint64_t word = window->words[(at - window->start) / sizeof(uint64_t)];
+		uint64_t plain = reach_word_unmangled(word, stack->guard);
+
+		if (word >= start && word < *low)
+			*low = word;
+		if (stack->guard && plain >= start && plain < *low)
+			*low = plain;
 	}
 	return true;
 }
@@ -90,6 +122,7 @@ static uint64_t lowest_used(const struct stack *stack)
 {
 	const struct proc_mapping *m = stack->mapping;
 	uint64_t low = below_red_zone(stack, stack->pointer), end = m->end;
+	struct window window = {.start = 0};
 
 	if (stack->thread_pointer > stack->pointer &&
 	    end - stack->thread_pointer > CONTROL_BYTES)
@@ -99,7 +132,7 @@ static uint64_t lowest_used(const struct stack *stack)
 		uint64_t next = low;
 
 		if (stack->pointer - low > DEPTH_MAX || end - low > DEPTH_MAX ||
-		    !find_lower(stack, low, end, &next))
+		    !find_lower(stack, low, end, &window, &next))
 			return m->start;
 		if (next == low)
 			break;
@@ -200,7 +233,8 @@ struct error *reach_stacks_cut(const struct reach_threads *threads,
 		    !is_own_stack(t, threads->pid, maps, i))
 			continue;
 		err = cut_below(&(struct stack){&maps->mappings.data[i], t->stack_pointer,
-						t->thread_pointer, guard, t->tid},
+						t->thread_pointer, guard, deadline_ns,
+						t->tid},
 				regions);
 	}
 	return err;
@@ -252,7 +286,7 @@ struct error *reach_stacks_guess(int pid, const struct proc_maps *maps,
 		i = find_mapping(maps, sp);
 		if (i < maps->mappings.len && looks_like_stack(maps, i))
 			err = cut_below(&(struct stack){&maps->mappings.data[i], sp, 0, 0,
-							(int)tid},
+							deadline_ns, (int)tid},
 					regions);
 	}
 	return err;
