@@ -39,24 +39,28 @@ static size_t count_unnamed(const json_t *row)
 	return count;
 }
 
-static void check_row(const json_t *report, const char *site, size_t processes,
-		      size_t blocks, size_t bytes)
+/* `processes` have `blocks` blocks of `bytes` each at the site. On a busy machine some
+ * stacks are lost, and reported so: their blocks are in rows without the site. */
+static void check_row(const json_t *report, const char *site, int64_t processes,
+		      int64_t blocks, int64_t bytes)
 {
+	int64_t most_lost = live_int(report, "losses.walks_lost"), lost, sum = 0;
 	const json_t *row = only_row(report, site), *each;
-	size_t i, sum = 0;
+	size_t i;
 
 	if (!row)
 		return;
-	CHECK_INT(live_int(row, "blocks"), blocks);
-	CHECK_INT(live_int(row, "size_bytes"), bytes);
+	lost = blocks - live_int(row, "blocks");
+	CHECK(lost >= 0 && lost <= most_lost);
+	CHECK_INT(live_int(row, "size_bytes"), (blocks - lost) * bytes);
 	CHECK_INT(count_unnamed(row), 0);
 	/* A report of one process does not name it in each row. */
 	if (json_array_size(live_get(report, "targets")) == 1)
 		return;
-	CHECK_INT(json_array_size(live_get(row, "processes")), processes);
+	CHECK((int64_t)json_array_size(live_get(row, "processes")) >= processes - lost);
 	json_array_foreach (live_get(row, "processes"), i, each)
 		sum += live_int(each, "blocks");
-	CHECK_INT(sum, blocks);
+	CHECK_INT(sum, blocks - lost);
 }
 
 /* Most of the children end before memtrace can read their mappings. */
@@ -70,7 +74,7 @@ static void children_of_a_server(void)
 	memtrace_await(memtrace);
 	oracle_do(target, "children 1000");
 	report = memtrace_report(memtrace);
-	check_row(report, "site_child", 1000, 3 * 1000, 3 * 1000 * 40);
+	check_row(report, "site_child", 1000, 3 * 1000, 40);
 	CHECK_INT(live_int(report, "losses.stacks_full"), 0);
 	check_books_but(report, "walks_lost");
 	json_decref(report);
@@ -79,7 +83,7 @@ static void children_of_a_server(void)
 	 * left. */
 	oracle_do(target, "children 10");
 	report = memtrace_report(memtrace);
-	check_row(report, "site_child", 10, 3 * 10, 3 * 10 * 40);
+	check_row(report, "site_child", 10, 3 * 10, 40);
 	json_decref(report);
 	family_finish(target);
 	json_decref(memtrace_end(memtrace, 0));
@@ -98,7 +102,7 @@ static void children_that_load_a_library(void)
 	memtrace_await(memtrace);
 	oracle_do(target, "loading " LIBRARY_A " 200");
 	report = memtrace_report(memtrace);
-	check_row(report, "site_child", 200, 3 * 200, 3 * 200 * 40);
+	check_row(report, "site_child", 200, 3 * 200, 40);
 	CHECK_INT(live_int(report, "losses.stacks_full"), 0);
 	check_books_but(report, "walks_lost");
 	json_decref(report);
@@ -161,7 +165,7 @@ static void runs_of_a_program(void)
 		memtrace_by_path("--follow-forks -- %s 6 5 300", SPAWNER_BINARY), 0);
 	struct site_sum sum;
 
-	check_row(report, "site_of_child", 30, 30 * 100, 30 * 100 * 100);
+	check_row(report, "site_of_child", 30, 30 * 100, 100);
 	check_books(report);
 	json_decref(report);
 
@@ -183,7 +187,7 @@ static void runs_that_nobody_has_seen(void)
 	const json_t *row, *frame;
 	size_t i;
 
-	check_row(report, "site_of_child", 100, 100 * 100, 100 * 100 * 100);
+	check_row(report, "site_of_child", 100, 100 * 100, 100);
 	frame = json_array_get(live_get(only_row(report, "site_of_child"), "frames"), 0);
 	CHECK(strstr(json_string_value(json_object_get(frame, "file")), "spawner.c"));
 	json_array_foreach (live_get(report, "heap.stacks"), i, row)
@@ -284,7 +288,7 @@ static void runs_in_another_mount_namespace(void)
 		usleep(50000);
 	CHECK(access(done, F_OK) != 0);
 	report = memtrace_report(memtrace);
-	check_row(report, "site_of_child", 20, 20 * 100, 20 * 100 * 100);
+	check_row(report, "site_of_child", 20, 20 * 100, 100);
 	end_those_that_run(report);
 	json_decref(report);
 	json_decref(memtrace_end(memtrace, 128 + SIGKILL));
@@ -300,11 +304,11 @@ static void names_are_handed_on(void)
 
 	memtrace_await(memtrace);
 	report = report_of_heirs(memtrace, 2);
-	check_row(report, "site_heir", 1, 10, 400);
+	check_row(report, "site_heir", 1, 10, 40);
 	end_those_that_run(report);
 	json_decref(report);
 	report = memtrace_end(memtrace, 0);
-	check_row(report, "site_heir", 1, 10, 400);
+	check_row(report, "site_heir", 1, 10, 40);
 	json_decref(report);
 }
 
@@ -319,7 +323,7 @@ static void children_with_other_code(void)
 	report = report_of_heirs(memtrace, 4);
 	check_module(report, 2001, LIBRARY_A);
 	check_module(report, 2002, LIBRARY_B);
-	check_row(report, "site_heir", 1, 10, 400);
+	check_row(report, "site_heir", 1, 10, 40);
 	end_those_that_run(report);
 	json_decref(report);
 	report = memtrace_end(memtrace, 0);
