@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reach/by_process.h"
 #include "reach/scanner.h"
 #include "reach/verdicts.h"
 #include "util/cleanup.h"
@@ -118,13 +119,8 @@ static void add_effort(struct reach_search *search, const struct reach_effort *e
 /* The heap blocks of one process, in the table of the scanner. */
 struct gathered {
 	struct reach_table table;
-	uint32_t *number; /* of each, the index into snap->blocks */
+	uint32_t *number; /* of each, the index into snap->blocks; borrowed */
 };
-
-static void gathered_deinit(struct gathered *gathered)
-{
-	free(gathered->number);
-}
 
 /* Does the snapshot have all blocks of a process that was traced from its start on? */
 static bool has_all_blocks(const struct snapshot *snap)
@@ -169,43 +165,29 @@ static bool can_be_whole(const struct reach_search *search, const struct snapsho
 	       has_all_blocks(snap) && !(is_stopped && snap->has_moving);
 }
 
-static void add_block(struct gathered *to, const struct snapshot *snap, uint32_t number)
-{
-	const struct snapshot_block *block = &snap->blocks[BLOCK_HEAP].data[number];
-	uint32_t at = to->table.count++;
-
-	to->table.start[at] = block->address;
-	to->table.end[at] = block->address + block->size_bytes;
-	to->number[at] = number;
-}
-
-/* Fill the table with the candidates, or if `only` is NULL, with all blocks of
- * `process`. None is reached yet: a search that has no time leaves them so. */
+/* Fill the table with these blocks. They are put into the order of their addresses, and
+ * some may be left out. None is reached yet: a search that has no time leaves them so. */
 static struct error *gather(struct reach_search *search, const struct snapshot *snap,
-			    uint32_t process, const struct candidates *only,
-			    struct gathered *ret)
+			    uint32_t numbers[], size_t count, struct gathered *ret)
 {
-	size_t all = snap->blocks[BLOCK_HEAP].len;
-	size_t most = only ? only->numbers.len : all;
+	const struct snapshot_block *blocks = snap->blocks[BLOCK_HEAP].data;
 	struct error *err;
 
-	if (most >= REACH_NONE || all >= REACH_NONE)
+	if (count >= REACH_NONE)
 		return error_no_memory();
-	ret->number = calloc(most + 1, sizeof(*ret->number));
-	err = ret->number
-		      ? reach_scanner_table(search->scanner, (uint32_t)most, &ret->table)
-		      : error_no_memory();
+	ret->number = numbers;
+	err = reach_scanner_table(search->scanner, (uint32_t)count, &ret->table);
 	if (err)
 		return err;
-	ret->table.count = 0;
-	for (size_t i = 0; only && i < only->numbers.len; i++)
-		add_block(ret, snap, only->numbers.data[i]);
-	for (size_t i = 0; !only && i < all; i++)
-		if (snap->blocks[BLOCK_HEAP].data[i].process == process)
-			add_block(ret, snap, (uint32_t)i);
+	for (size_t i = 0; i < count; i++) {
+		const struct snapshot_block *block = &blocks[numbers[i]];
+
+		ret->table.start[i] = block->address;
+		ret->table.end[i] = block->address + block->size_bytes;
+	}
 	reach_scanner_pack(search->scanner,
-			   reach_blocks_tidy(ret->table.start, ret->table.end,
-					     ret->number, ret->table.count),
+			   reach_blocks_tidy(ret->table.start, ret->table.end, numbers,
+					     (uint32_t)count),
 			   &ret->table);
 	memset(ret->table.level, REACH_UNREACHED, ret->table.count);
 	return NULL;
@@ -245,12 +227,13 @@ static struct error *add_candidates(struct reach_search *search, int pid,
 }
 
 static struct error *look_at(struct reach_search *search, const struct snapshot *snap,
-			     uint32_t process)
+			     const struct reach_by_process *index, uint32_t process)
 {
-	_cleanup_(gathered_deinit) struct gathered blocks = {.number = NULL};
+	struct gathered blocks = {.number = NULL};
 	int pid = snap->processes.data[process].pid;
 	struct reach_effort effort = {0};
-	struct error *err = gather(search, snap, process, NULL, &blocks);
+	uint32_t count, *numbers = reach_by_process_get(index, process, &count);
+	struct error *err = gather(search, snap, numbers, count, &blocks);
 
 	blocks.table.is_whole = can_be_whole(search, snap, process, false);
 	if (!err && pid == search->strict_pid && !blocks.table.is_whole)
@@ -272,8 +255,10 @@ static struct error *look_at(struct reach_search *search, const struct snapshot 
 
 struct error *reach_search_look(struct reach_search *search, const struct snapshot *snap)
 {
+	_cleanup_(reach_by_process_deinit) struct reach_by_process index = {.first =
+										    NULL};
 	uint64_t before = search->sums.count;
-	struct error *err = NULL;
+	struct error *err = reach_by_process_init(snap, &index);
 
 	drop_candidates(search);
 	search->judged.len = search->found.len = 0;
@@ -284,7 +269,7 @@ struct error *reach_search_look(struct reach_search *search, const struct snapsh
 		if (snap->processes.data[i].exited)
 			continue;
 		search->sums.processes++;
-		err = look_at(search, snap, i);
+		err = look_at(search, snap, &index, i);
 	}
 	return err;
 }
@@ -393,7 +378,9 @@ bool reach_search_wants_all(const struct reach_search *search)
 static bool find_whole(const struct reach_search *search, const struct snapshot *stopped,
 		       int pid, uint32_t *ret)
 {
-	for (uint32_t i = 0; stopped && i < stopped->processes.len; i++)
+	if (!stopped || pid != search->strict_pid)
+		return false;
+	for (uint32_t i = 0; i < stopped->processes.len; i++)
 		if (stopped->processes.data[i].pid == pid &&
 		    can_be_whole(search, stopped, i, true)) {
 			*ret = i;
@@ -402,17 +389,36 @@ static bool find_whole(const struct reach_search *search, const struct snapshot 
 	return false;
 }
 
+/* Fill the table with all blocks of the process, whose numbers are put into `numbers`. */
+static struct error *gather_all(struct reach_search *search, const struct snapshot *snap,
+				uint32_t process, uint32_t **numbers,
+				struct gathered *ret)
+{
+	size_t all = snap->blocks[BLOCK_HEAP].len, count = 0;
+
+	*numbers = malloc((all + 1) * sizeof(**numbers));
+	if (!*numbers || all >= REACH_NONE)
+		return error_no_memory();
+	for (uint32_t i = 0; i < all; i++)
+		if (snap->blocks[BLOCK_HEAP].data[i].process == process)
+			(*numbers)[count++] = i;
+	return gather(search, snap, *numbers, count, ret);
+}
+
 static struct error *verify(struct reach_search *search, const struct snapshot *before,
 			    const struct snapshot *stopped,
 			    const struct candidates *candidates)
 {
-	_cleanup_(gathered_deinit) struct gathered blocks = {.number = NULL};
+	_cleanup_(freep) uint32_t *numbers = NULL;
+	struct gathered blocks = {.number = NULL};
 	uint32_t process = candidates->process;
 	bool is_whole = find_whole(search, stopped, candidates->pid, &process);
 	const struct snapshot *snap = is_whole ? stopped : before;
 	struct reach_effort effort = {0};
-	struct error *err =
-		gather(search, snap, process, is_whole ? NULL : candidates, &blocks);
+	struct error *err = is_whole
+				    ? gather_all(search, snap, process, &numbers, &blocks)
+				    : gather(search, snap, candidates->numbers.data,
+					     candidates->numbers.len, &blocks);
 
 	blocks.table.is_whole = is_whole;
 	if (!err && is_whole)
