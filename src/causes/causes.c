@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "causes/causes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "causes/book.h"
+#include "util/cleanup.h"
 #include "util/saturate.h"
-#include "util/vec.h"
 
-/* A call path, and the functions that decide which cause it belongs to. */
+/* A call path, and the number of its cause. */
 struct path {
 	struct cause_part part;
-	size_t first_step, step_count; /* in finder.steps, innermost first */
+	uint32_t cause; /* a number of known->keys, then of book->keys; CAUSES_NONE: not
+			   found yet */
 };
 
 struct finder {
+	const struct report *report;
 	const struct report_section *section;
 	struct causes *ret;
+	struct cause_book *book;        /* becomes ret->book */
+	const struct cause_book *known; /* NULL: none */
 	VEC(struct path) paths;
-	VEC(uint32_t) steps; /* numbers of functions */
-	/* By report_frame.index. */
-	const struct report_frame **frames; /* NULL: no path has it */
-	uint32_t *functions;                /* number of the frame's function */
-	const char **executables;           /* of the frame's process, or NULL */
-	size_t frame_count;
 };
 
 /* --- the call paths ----------------------------------------------------------------- */
@@ -42,7 +42,8 @@ static bool collect_paths(struct finder *f)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < f->section->row_count; i++) {
-		const struct path path = {.part = {.row = &f->section->rows[i]}};
+		const struct path path = {.part = {.row = &f->section->rows[i]},
+					  .cause = CAUSES_NONE};
 
 		if (path.part.row->sum.count && !vec_push(&f->paths, path))
 			return false;
@@ -50,7 +51,8 @@ static bool collect_paths(struct finder *f)
 	for (size_t i = 0; i < f->section->suspect_count; i++) {
 		const struct report_suspect *suspect = &f->section->suspects[i];
 		const struct path path = {
-			.part = {suspect->row, suspect->slope_bytes_per_s, 0}};
+			.part = {suspect->row, suspect->slope_bytes_per_s, 0},
+			.cause = CAUSES_NONE};
 
 		if (!vec_push(&f->paths, path))
 			return false;
@@ -70,100 +72,64 @@ static bool collect_paths(struct finder *f)
 	return true;
 }
 
-/* --- functions ---------------------------------------------------------------------- */
+/* --- what is known ------------------------------------------------------------------ */
 
-static int compare_texts(const char *a, const char *b)
+/* Take the functions of all frames, and the causes of the call paths whose frames are the
+ * same. */
+static void take_known(struct finder *f)
 {
-	/* Mostly equal texts of one snapshot have one address. */
-	if (a == b)
-		return 0;
-	return !a || !b ? (a != NULL) - (b != NULL) : strcmp(a, b);
+	const struct cause_book *known = f->known;
+
+	if (!known)
+		return;
+	memcpy(f->book->functions, known->functions,
+	       known->frame_count * sizeof(*known->functions));
+	memcpy(f->book->origins, known->origins,
+	       known->frame_count * sizeof(*known->origins));
+	vec_foreach (path, &f->paths) {
+		const struct report_row *row = path->part.row;
+		const struct cause_place *place =
+			row->stack < known->places.len ? &known->places.data[row->stack]
+						       : NULL;
+
+		if (!place || !place->frames || place->frames != row->frames)
+			continue;
+		path->cause = place->cause;
+		path->part.named_by = place->named_by;
+	}
 }
 
-/* Order frames by function: by name and module; without a name by the place in the
- * module. */
-static int compare_functions(const struct report_frame *a, const struct report_frame *b)
+/* Number the functions of the other call paths. */
+static bool find_functions(struct finder *f)
 {
-	int order = compare_texts(a->symbol, b->symbol);
+	_cleanup_(freep) const char **executables =
+		calloc(f->book->frame_count + 1, sizeof(*executables));
+	VEC(const struct report_frame *) fresh = {0};
+	bool ok = executables;
 
-	if (!order)
-		order = compare_texts(a->module, b->module);
-	if (!order && !a->symbol && a->offset != b->offset)
-		order = a->offset < b->offset ? -1 : 1;
-	if (!order && !a->symbol && !a->module && a->address != b->address)
-		order = a->address < b->address ? -1 : 1;
-	return order;
-}
-
-static int compare_frames(const void *pa, const void *pb)
-{
-	return compare_functions(*(const struct report_frame *const *)pa,
-				 *(const struct report_frame *const *)pb);
-}
-
-static void find_frames(struct finder *f)
-{
 	vec_foreach (path, &f->paths) {
 		const struct report_row *row = path->part.row;
 
-		for (size_t i = 0; i < row->depth; i++) {
-			f->frames[row->frames[i]->index] = row->frames[i];
+		if (path->cause != CAUSES_NONE)
+			continue;
+		for (size_t i = 0; ok && i < row->depth; i++) {
+			uint32_t *function = &f->book->functions[row->frames[i]->index];
+
 			if (row->frames_of)
-				f->executables[row->frames[i]->index] =
+				executables[row->frames[i]->index] =
 					row->frames_of->executable;
+			if (*function != CAUSES_NONE)
+				continue;
+			/* Each frame once. */
+			*function = 0;
+			ok = vec_push(&fresh, row->frames[i]);
 		}
 	}
-}
-
-/* Does whose code it is depend on the same? Both are of one function. */
-static bool is_judged_alike(const struct finder *f, const struct report_frame *a,
-			    const struct report_frame *b)
-{
-	return a->is_gap == b->is_gap && !compare_texts(a->file, b->file) &&
-	       !compare_texts(f->executables[a->index], f->executables[b->index]);
-}
-
-/* Number the functions, the same number for all frames of one, and find whose code the
- * frames are. */
-static bool judge_frames(struct finder *f, const struct report_frame *const frames[],
-			 size_t count)
-{
-	struct code_origin *origins = f->ret->origins;
-	struct strbuf scratch = {0};
-	uint32_t number = 0;
-	bool ok;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct report_frame *frame = frames[i];
-		const struct report_frame *last = i ? frames[i - 1] : NULL;
-		bool is_same = last && !compare_functions(last, frame);
-
-		number += last && !is_same;
-		f->functions[frame->index] = number;
-		/* Judging takes longer than comparing. */
-		if (is_same && is_judged_alike(f, last, frame))
-			origins[frame->index] = origins[last->index];
-		else
-			origins[frame->index] = code_origin_of(
-				frame, f->executables[frame->index], &scratch);
-	}
-	ok = !scratch.failed;
-	strbuf_deinit(&scratch);
-	return ok;
-}
-
-static bool find_functions(struct finder *f)
-{
-	VEC(const struct report_frame *) sorted = {0};
-	bool ok = true;
-
-	for (size_t i = 0; ok && i < f->frame_count; i++)
-		ok = !f->frames[i] || vec_push(&sorted, f->frames[i]);
-	if (ok && sorted.len) {
-		qsort(sorted.data, sorted.len, sizeof(*sorted.data), compare_frames);
-		ok = judge_frames(f, sorted.data, sorted.len);
-	}
-	vec_deinit(&sorted);
+	ok = ok &&
+	     cause_book_judge(f->book, f->known, fresh.data, fresh.len, executables);
+	f->book->sorted.data = fresh.data;
+	f->book->sorted.len = fresh.len;
+	f->book->sorted.cap = fresh.cap;
 	return ok;
 }
 
@@ -172,76 +138,112 @@ static bool find_functions(struct finder *f)
 static enum code_kind kind_of(const struct finder *f, const struct report_row *row,
 			      size_t frame)
 {
-	return f->ret->origins[row->frames[frame]->index].kind;
+	return f->book->origins[row->frames[frame]->index].kind;
 }
 
 /* The kind of code that decides which cause a path belongs to. */
 static enum code_kind find_kind(const struct finder *f, const struct report_row *row)
 {
-	static const enum code_kind order[] = {CODE_OWN, CODE_LIBRARY, CODE_RUNTIME,
-					       CODE_UNKNOWN};
+	static const unsigned char ranks[] = {[CODE_OWN] = 0,
+					      [CODE_LIBRARY] = 1,
+					      [CODE_RUNTIME] = 2,
+					      [CODE_UNKNOWN] = 3,
+					      [CODE_ALLOCATOR] = 4};
+	enum code_kind ret = CODE_ALLOCATOR;
 
-	for (size_t k = 0; k < sizeof(order) / sizeof(*order); k++) {
-		for (size_t i = 0; i < row->depth; i++) {
-			if (kind_of(f, row, i) == order[k] && !row->frames[i]->is_gap)
-				return order[k];
-		}
+	for (size_t i = 0; i < row->depth; i++) {
+		enum code_kind kind = kind_of(f, row, i);
+
+		if (!row->frames[i]->is_gap && ranks[kind] < ranks[ret])
+			ret = kind;
 	}
-	return CODE_ALLOCATOR;
+	return ret;
 }
 
+/* Append the functions that decide to book->steps, and find the naming frame. */
 static bool make_steps(struct finder *f, struct path *path)
 {
 	const struct report_row *row = path->part.row;
 	enum code_kind kind = find_kind(f, row);
+	size_t first_step = f->book->steps.len;
 
-	path->first_step = f->steps.len;
 	path->part.named_by = row->depth;
 	for (size_t i = 0; i < row->depth; i++) {
-		uint32_t function = f->functions[row->frames[i]->index];
-		bool is_first = f->steps.len == path->first_step;
+		uint32_t function = f->book->functions[row->frames[i]->index];
+		bool is_first = f->book->steps.len == first_step;
 
 		if (kind_of(f, row, i) != kind || row->frames[i]->is_gap)
 			continue;
 		/* The outermost allocation function is what the user called. */
 		if (is_first || kind == CODE_ALLOCATOR)
 			path->part.named_by = i;
-		if (!is_first && f->steps.data[f->steps.len - 1] == function)
+		if (!is_first && f->book->steps.data[f->book->steps.len - 1] == function)
 			continue;
-		if (!vec_push(&f->steps, function))
+		if (!vec_push(&f->book->steps, function))
 			return false;
 	}
-	path->step_count = f->steps.len - path->first_step;
 	return true;
 }
 
-static int compare_steps(const struct path *a, const struct path *b,
-			 const uint32_t *steps)
+/* No frames: for want of space in a table, or for another reason. */
+static bool find_cause(struct finder *f, struct path *path)
 {
-	for (size_t i = 0; i < a->step_count && i < b->step_count; i++) {
-		uint32_t x = steps[a->first_step + i], y = steps[b->first_step + i];
+	struct cause_book *book = f->book;
+	bool has_no_stack = path->part.row->stack == SNAPSHOT_NO_STACK;
+	size_t first_step = book->steps.len, count;
+	uint32_t number_of_known = f->known ? (uint32_t)f->known->keys.len : 0;
 
-		if (x != y)
-			return x < y ? -1 : 1;
+	if (!make_steps(f, path))
+		return false;
+	count = book->steps.len - first_step;
+	if (f->known)
+		path->cause = cause_book_find(f->known, book->steps.data + first_step,
+					      count, has_no_stack);
+	if (path->cause == CAUSES_NONE) {
+		path->cause = cause_book_find(book, book->steps.data + first_step, count,
+					      has_no_stack);
+		if (path->cause == CAUSES_NONE) {
+			path->cause = (uint32_t)book->keys.len + number_of_known;
+			return cause_book_add(book, first_step, has_no_stack);
+		}
+		path->cause += number_of_known;
 	}
-	if (a->step_count != b->step_count)
-		return a->step_count < b->step_count ? -1 : 1;
-	/* No frames: for want of space in a table, or for another reason. */
-	return (a->part.row->stack == SNAPSHOT_NO_STACK) -
-	       (b->part.row->stack == SNAPSHOT_NO_STACK);
+	book->steps.len = first_step;
+	return true;
 }
 
-/* `arg` is finder.steps.data. */
-static int compare_paths(const void *pa, const void *pb, void *arg)
+/* Keep what was found for the next report. */
+static bool keep_places(struct finder *f)
 {
-	const struct path *a = pa, *b = pb;
-	const struct report_row *x = a->part.row, *y = b->part.row;
-	int order = compare_steps(a, b, arg);
+	size_t stacks = 0;
 
-	if (order)
-		return order;
-	if (a->part.slope_bytes_per_s != b->part.slope_bytes_per_s)
-		return a->part.slope_bytes_per_s > b->part.slope_bytes_per_s ? -1 : 1;
+	/* In order of their stacks. */
+	vec_foreach (path, &f->paths)
+		if (path->part.row->stack != SNAPSHOT_NO_STACK)
+			stacks = (size_t)path->part.row->stack + 1;
+	if (!vec_reserve(&f->book->places, stacks + 1))
+		return false;
+	f->book->places.len = stacks;
+	memset(f->book->places.data, 0, stacks * sizeof(*f->book->places.data));
+	vec_foreach (path, &f->paths) {
+		const struct report_row *row = path->part.row;
+
+		if (row->stack < stacks)
+			f->book->places.data[row->stack] = (struct cause_place){
+				row->frames, path->cause, (uint32_t)path->part.named_by};
+	}
+	return true;
+}
+
+/* --- causes ------------------------------------------------------------------------- */
+
+static int compare_parts(const void *pa, const void *pb)
+{
+	const struct cause_part *a = pa, *b = pb;
+	const struct report_row *x = a->row, *y = b->row;
+
+	if (a->slope_bytes_per_s != b->slope_bytes_per_s)
+		return a->slope_bytes_per_s > b->slope_bytes_per_s ? -1 : 1;
 	if (x->sum.estimated_bytes != y->sum.estimated_bytes)
 		return x->sum.estimated_bytes > y->sum.estimated_bytes ? -1 : 1;
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
@@ -283,83 +285,113 @@ static int compare_causes(const void *pa, const void *pb)
 	return a->parts->row->stack < b->parts->row->stack ? -1 : 1;
 }
 
-/* Sorting has made the paths of one cause adjacent. */
-static void make_causes(struct finder *f)
+/* Put the parts of each cause together. firsts[i]: the number of parts of the causes
+ * before cause i. */
+static void place_parts(struct finder *f, size_t firsts[], size_t count)
+{
+	size_t sum = 0;
+
+	vec_foreach (path, &f->paths)
+		firsts[path->cause]++;
+	for (size_t i = 0; i <= count; i++) {
+		size_t of_this = i < count ? firsts[i] : 0;
+
+		firsts[i] = sum;
+		sum += of_this;
+	}
+	vec_foreach (path, &f->paths)
+		f->ret->parts[firsts[path->cause]++] = path->part;
+	/* Each has moved to the first part of the next cause. */
+	for (size_t i = count; i > 0; i--)
+		firsts[i] = firsts[i - 1];
+	firsts[0] = 0;
+}
+
+static bool make_causes(struct finder *f)
 {
 	struct causes *ret = f->ret;
+	size_t count = f->book->keys.len + (f->known ? f->known->keys.len : 0);
+	_cleanup_(freep) size_t *firsts = calloc(count + 1, sizeof(*firsts));
 
-	for (size_t i = 0; i < f->paths.len; i++) {
-		const struct path *path = &f->paths.data[i];
+	if (!firsts)
+		return false;
+	place_parts(f, firsts, count);
+	for (size_t i = 0; i < count; i++) {
+		struct cause_part *parts = &ret->parts[firsts[i]];
+		size_t part_count = firsts[i + 1] - firsts[i];
+		struct cause *cause = &ret->list[ret->count];
 
-		ret->parts[i] = path->part;
-		if (!i || compare_steps(path - 1, path, f->steps.data) != 0)
-			ret->list[ret->count++] = (struct cause){.parts = &ret->parts[i]};
-		add_part(&ret->list[ret->count - 1], &path->part);
+		if (!part_count)
+			continue;
+		if (part_count > 1)
+			qsort(parts, part_count, sizeof(*parts), compare_parts);
+		*cause = (struct cause){.parts = parts};
+		for (size_t k = 0; k < part_count; k++)
+			add_part(cause, &parts[k]);
+		ret->count++;
 	}
 	if (ret->count)
 		qsort(ret->list, ret->count, sizeof(*ret->list), compare_causes);
 	while (ret->suspect_count < ret->count &&
 	       ret->list[ret->suspect_count].slope_bytes_per_s > 0)
 		ret->suspect_count++;
+	return true;
 }
 
 /* --- all of it ---------------------------------------------------------------------- */
 
-/* One more of each, because calloc(0) may return NULL. */
-static bool allocate(struct finder *f)
-{
-	size_t frames = f->frame_count + 1, paths = f->paths.len + 1;
-	struct causes *ret = f->ret;
-
-	f->frames = calloc(frames, sizeof(*f->frames));
-	f->functions = calloc(frames, sizeof(*f->functions));
-	f->executables = calloc(frames, sizeof(*f->executables));
-	ret->origins = calloc(frames, sizeof(*ret->origins));
-	ret->parts = calloc(paths, sizeof(*ret->parts));
-	ret->list = calloc(paths, sizeof(*ret->list));
-	return f->frames && f->functions && f->executables && ret->origins &&
-	       ret->parts && ret->list;
-}
-
 static bool find(struct finder *f)
 {
-	if (!collect_paths(f) || !allocate(f))
+	struct causes *ret = f->ret;
+
+	f->book = ret->book = calloc(1, sizeof(*ret->book));
+	if (!f->book || !cause_book_init(f->book, f->report->frame_count) ||
+	    !collect_paths(f))
 		return false;
-	find_frames(f);
+	ret->origins = f->book->origins;
+	/* One more of each, because calloc(0) may return NULL. */
+	ret->parts = calloc(f->paths.len + 1, sizeof(*ret->parts));
+	ret->list = calloc(f->paths.len + 1, sizeof(*ret->list));
+	if (!ret->parts || !ret->list)
+		return false;
+	take_known(f);
 	if (!find_functions(f))
 		return false;
 	vec_foreach (path, &f->paths) {
-		if (!make_steps(f, path))
+		if (path->cause == CAUSES_NONE && !find_cause(f, path))
 			return false;
 	}
-	if (f->paths.len)
-		qsort_r(f->paths.data, f->paths.len, sizeof(*f->paths.data),
-			compare_paths, f->steps.data);
-	make_causes(f);
-	return true;
+	return make_causes(f) && (f->known || keep_places(f));
 }
 
-struct error *causes_find(const struct report *report,
-			  const struct report_section *section, struct causes *ret)
+struct error *causes_find_next(const struct report *report,
+			       const struct report_section *section,
+			       const struct causes *known, struct causes *ret)
 {
-	struct finder f = {
-		.section = section, .ret = ret, .frame_count = report->frame_count};
+	struct finder f = {.report = report,
+			   .section = section,
+			   .ret = ret,
+			   .known = known ? known->book : NULL};
 	bool ok;
 
 	*ret = (struct causes){0};
 	ok = find(&f);
 	vec_deinit(&f.paths);
-	vec_deinit(&f.steps);
-	free(f.frames);
-	free(f.functions);
-	free(f.executables);
 	return ok ? NULL : error_no_memory();
+}
+
+struct error *causes_find(const struct report *report,
+			  const struct report_section *section, struct causes *ret)
+{
+	return causes_find_next(report, section, NULL, ret);
 }
 
 void causes_deinit(struct causes *causes)
 {
 	free(causes->list);
-	free(causes->origins);
 	free(causes->parts);
+	if (causes->book)
+		cause_book_deinit(causes->book);
+	free(causes->book);
 	*causes = (struct causes){0};
 }

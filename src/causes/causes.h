@@ -32,12 +32,16 @@ struct cause {
 	uint64_t lost_bytes; /* of blocks to which nothing points */
 };
 
+struct cause_book; /* causes/book.h */
+
 struct causes {
 	struct cause *list; /* leak suspects first: those with lost blocks, then the
 			       steepest; then the causes that hold most */
 	size_t count, suspect_count;
-	struct code_origin *origins; /* by report_frame.index, of frames of the parts */
-	struct cause_part *parts;    /* the parts of all causes */
+	/* By report_frame.index, of frames of the parts. */
+	const struct code_origin *origins;
+	struct cause_part *parts; /* the parts of all causes */
+	struct cause_book *book;  /* for causes_find_next() */
 };
 
 /* Group the rows and the suspects of a section of `report`. `ret` refers to the report.
@@ -45,6 +49,16 @@ struct causes {
  * out. */
 struct error *causes_find(const struct report *report,
 			  const struct report_section *section, struct causes *ret)
+	__attribute__((warn_unused_result));
+/*
+ * The same, in less time, for a later report of the same run. `known` (NULL: none) are
+ * the causes that causes_find() found in the section of the same class of an earlier
+ * report, whose frames this report has where nothing has changed
+ * (report_options.known). `known` must outlive `ret`.
+ */
+struct error *causes_find_next(const struct report *report,
+			       const struct report_section *section,
+			       const struct causes *known, struct causes *ret)
 	__attribute__((warn_unused_result));
 void causes_deinit(struct causes *causes);
 

@@ -51,10 +51,11 @@ struct judgement {
 	struct verdict verdict;
 };
 
-/* Judge all sections. `ret` refers to the report, and its verdict to its causes. The
- * caller calls judgement_deinit() on it, also after an error. Fails only if memory is
- * out. */
-struct error *judgement_init(struct judgement *ret, const struct report *report)
+/* Judge all sections. `ret` refers to the report, and its verdict to its causes. `known`
+ * is the judgement of an earlier report, for causes_find_next(), or NULL. The caller
+ * calls judgement_deinit() on it, also after an error. Fails only if memory is out. */
+struct error *judgement_init(struct judgement *ret, const struct report *report,
+			     const struct judgement *known)
 	__attribute__((warn_unused_result));
 void judgement_deinit(struct judgement *judgement);
 

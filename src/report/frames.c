@@ -15,11 +15,17 @@ struct process_frames {
 
 struct error *frame_namer_init(struct frame_namer *n, const struct snapshot *snap,
 			       struct frame_cache *const caches[],
-			       const struct report_filter *filter,
+			       const struct report_options *options,
 			       struct report_arena *arena)
 {
 	*n = (struct frame_namer){
-		.snap = snap, .caches = caches, .filter = filter, .arena = arena};
+		.snap = snap,
+		.caches = caches,
+		.filter = options->filter,
+		.known = options->known,
+		.arena = arena,
+		.frame_count = options->known ? options->known->frame_count : 0,
+	};
 	/* One more, for stacks of unknown processes. */
 	n->processes = calloc(snap->processes.len + 1, sizeof(*n->processes));
 	if (!n->processes)
@@ -204,6 +210,21 @@ struct error *frame_namer_match(struct frame_namer *n, uint32_t index, unsigned 
 	return NULL;
 }
 
+/* Take the frames of an earlier report. False: there are none. */
+static bool fill_known(const struct frame_namer *n, struct report_row *row)
+{
+	const struct report_known_stack *stack =
+		n->known && row->stack < n->known->stack_count
+			? &n->known->stacks[row->stack]
+			: NULL;
+
+	if (!stack || !stack->depth)
+		return false;
+	row->frames = stack->frames;
+	row->depth = stack->depth;
+	return true;
+}
+
 struct error *frame_namer_fill(struct frame_namer *n, struct report_row *row)
 {
 	if (row->stack == SNAPSHOT_NO_STACK)
@@ -221,6 +242,8 @@ struct error *frame_namer_fill(struct frame_namer *n, struct report_row *row)
 	if (!address_count && stack->depth)
 		return NULL;
 	row->end = stack->end < STACK_END_COUNT ? stack->end : STACK_END_UNREADABLE;
+	if (fill_known(n, row))
+		return NULL;
 
 	size_t depth = 0;
 

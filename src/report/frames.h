@@ -23,6 +23,7 @@ struct frame_namer {
 	struct frame_cache *const *caches;  /* one for each process; may be NULL */
 	struct report_arena *arena;         /* borrowed; holds the frames */
 	const struct report_filter *filter; /* borrowed; may be NULL */
+	const struct report_known *known;   /* borrowed; may be NULL */
 	/* Known frames of each process; the last element is for unknown processes. */
 	struct process_frames *processes;
 	struct lenders lenders;
@@ -32,10 +33,11 @@ struct frame_namer {
 	VEC(struct frame_group) passing; /* scratch: groups of the stack being named */
 };
 
-/* NULL in `caches`: the frames of that process have no names. */
+/* NULL in `caches`: the frames of that process have no names. Of `options` only `filter`
+ * and `known` are used. */
 struct error *frame_namer_init(struct frame_namer *namer, const struct snapshot *snap,
 			       struct frame_cache *const caches[],
-			       const struct report_filter *filter,
+			       const struct report_options *options,
 			       struct report_arena *arena)
 	__attribute__((warn_unused_result));
 void frame_namer_deinit(struct frame_namer *namer);

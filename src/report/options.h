@@ -4,6 +4,7 @@
 #define REPORT_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Order of the rows; the largest value comes first. */
@@ -69,6 +70,22 @@ struct report_progress {
 };
 
 struct report_filter;
+struct report_frame;
+
+/*
+ * Frames of an earlier report of the same run, which are those of this one too: stack i
+ * has `depth` frames at `frames`. Without frames (0): this report finds them itself.
+ */
+struct report_known_stack {
+	const struct report_frame *const *frames;
+	size_t depth;
+};
+
+struct report_known {
+	const struct report_known_stack *stacks;
+	size_t stack_count;
+	size_t frame_count; /* report.frame_count of the earlier one */
+};
 
 struct report_options {
 	enum report_sort sort;
@@ -97,6 +114,7 @@ struct report_options {
 	bool skip_by_traffic;
 	uint64_t singles; /* list this many of the largest single blocks; 0: none */
 	const struct report_filter *filter; /* frames/filter.h; borrowed; NULL: none */
+	const struct report_known *known;   /* borrowed; NULL: none; not with `filter` */
 	uint64_t interval_ns;               /* time between reports; 0: unknown */
 	struct report_progress progress;
 	/* In a report that groups rows: maximum number of causes, functions or branches;

@@ -243,7 +243,7 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 		.arena = report->arena,
 	};
 
-	err = frame_namer_init(&b.namer, snap, frames, options->filter, report->arena);
+	err = frame_namer_init(&b.namer, snap, frames, options, report->arena);
 	for (size_t i = 0; !err && i < class_count; i++)
 		err = build_section(&b, classes[i]);
 	if (!err)

@@ -22,7 +22,7 @@ enum job {
 };
 
 struct loader {
-	struct moment_options how;
+	struct moment_options how; /* how.base: of the next moment, kept here */
 	const struct options *options;
 	struct outputs outputs;
 	pthread_t thread;
@@ -67,15 +67,28 @@ static struct error *write_file(struct loader *loader, const struct moment *mome
 					ret_path);
 }
 
+/* The first moment, and one that shares too little with its base, which is not needed
+ * any more then: the next moment has none. */
+static void choose_base(struct loader *loader, struct moment *moment)
+{
+	if (moment->base && !moment->is_apart)
+		return;
+	moment_release(loader->how.base);
+	loader->how.base = moment->base ? NULL : moment_keep(moment);
+}
+
 static struct loader_result do_job(struct loader *loader, enum job job)
 {
 	struct loader_result result = {.moment = NULL};
 
-	if (job == JOB_LOAD)
+	if (job == JOB_LOAD) {
 		result.err = moment_create(&loader->file, &loader->how, &result.moment);
-	else
+		if (result.moment)
+			choose_base(loader, result.moment);
+	} else {
 		result.err =
 			write_file(loader, loader->moment, loader->kind, &result.written);
+	}
 	return result;
 }
 
@@ -154,6 +167,7 @@ void loader_stop(struct loader *loader)
 	pthread_join(loader->thread, NULL);
 	if (loader->has_result)
 		result_deinit(&loader->result);
+	moment_release(loader->how.base);
 	snapshot_file_deinit(&loader->file);
 	close(loader->done_fd);
 	pthread_cond_destroy(&loader->work);

@@ -7,6 +7,7 @@
 #include "frames/own_code.h"
 #include "report/recorded.h"
 #include "report/view.h"
+#include "screen/moment_known.h"
 #include "util/cleanup.h"
 #include "util/mix.h"
 #include "util/text_hash.h"
@@ -29,6 +30,23 @@ static uint64_t frame_key(const struct report_frame *frame)
 	if (frame->inlined)
 		return mix(mix(hash, frame->line), frame->column);
 	return mix(hash, frame->offset);
+}
+
+/* The key that the base has for the same row; 0: none. */
+static uint64_t known_key(const struct moment *base, size_t section,
+			  const struct report_row *row)
+{
+	const struct moment_path *path;
+	uint32_t at;
+
+	if (!base || section >= base->section_count ||
+	    row->stack >= base->made.snap->stacks.len)
+		return 0;
+	at = base->sections[section].by_stack[row->stack];
+	if (at == MOMENT_NO_PATH)
+		return 0;
+	path = &base->sections[section].paths.data[at];
+	return row->frames && path->row->frames == row->frames ? path->key : 0;
 }
 
 static uint64_t path_key(struct moment *moment, const struct report_row *row)
@@ -62,7 +80,11 @@ static bool add_paths(struct moment *moment, size_t index)
 	memset(to->by_stack, 0xff, (stacks + 1) * sizeof(*to->by_stack));
 	for (size_t i = 0; i < section->row_count; i++) {
 		const struct report_row *row = &section->rows[i];
-		struct moment_path path = {.row = row, .key = path_key(moment, row)};
+		struct moment_path path = {.row = row,
+					   .key = known_key(moment->base, index, row)};
+
+		if (!path.key)
+			path.key = path_key(moment, row);
 
 		if (!vec_push(&to->paths, path))
 			return false;
@@ -94,14 +116,39 @@ static struct error *group_snapshot(struct moment *moment, bool is_split)
 	return ok ? NULL : error_no_memory();
 }
 
-static struct error *build(struct moment *moment, const struct moment_options *options)
+/* Use the frames of the base, if their names are still the same. */
+static bool find_known(struct moment *moment, const struct moment_options *options,
+		       struct known *ret)
+{
+	struct moment *base = options->base;
+
+	*ret = (struct known){.stacks = NULL};
+	if (!base || options->is_split || options->report->filter ||
+	    !known_is_valid(base, moment))
+		return true;
+	moment->base = moment_keep(base);
+	return known_init(ret, base, moment);
+}
+
+/* The causes of the base, if it has the same sections. */
+static const struct judgement *known_causes(const struct moment *moment)
+{
+	const struct moment *base = moment->base;
+	bool is_same = base && base->section_count == moment->report->section_count;
+
+	for (size_t i = 0; is_same && i < base->section_count; i++)
+		is_same = base->report->sections[i].class ==
+			  moment->report->sections[i].class;
+	return is_same ? &base->judgement : NULL;
+}
+
+static struct error *build(struct moment *moment, const struct moment_options *options,
+			   const struct known *known)
 {
 	struct report_options wanted = *options->report;
 	struct snapshot *snap;
-	struct error *err = group_snapshot(moment, options->is_split);
+	struct error *err = report_recorded_history(moment->made.snap, &moment->history);
 
-	if (!err)
-		err = report_recorded_history(moment->made.snap, &moment->history);
 	if (err)
 		return err;
 	snap = moment->made.snap;
@@ -109,6 +156,7 @@ static struct error *build(struct moment *moment, const struct moment_options *o
 	wanted.past = true;
 	wanted.sums_only = true;
 	wanted.group_by_process = options->is_split;
+	wanted.known = moment->base ? &known->report : NULL;
 	if (moment->file.snap->ages_unknown) {
 		wanted.combined_only = true;
 		wanted.older_ns = 0;
@@ -117,16 +165,20 @@ static struct error *build(struct moment *moment, const struct moment_options *o
 			   report_recorded_cause(moment->file.snap), &moment->report);
 	if (err)
 		return err;
+	/* It is gone after this function. */
+	moment->report->options.known = wanted.known = NULL;
 	wanted.past = false;
 	err = report_view(moment->report, &wanted, &moment->held);
 	if (!err)
-		err = judgement_init(&moment->judgement, &moment->held);
+		err = judgement_init(&moment->judgement, &moment->held,
+				     known_causes(moment));
 	return err;
 }
 
 struct error *moment_create(struct snapshot_file *file,
 			    const struct moment_options *options, struct moment **ret)
 {
+	_cleanup_(known_deinit) struct known known = {.stacks = NULL};
 	struct moment *moment = calloc(1, sizeof(*moment));
 	struct error *err;
 
@@ -137,9 +189,16 @@ struct error *moment_create(struct snapshot_file *file,
 	}
 	moment->file = *file;
 	*file = (struct snapshot_file){.snap = NULL};
+	moment->uses = 1;
 	err = snapshot_file_load(&moment->file, options->with_lines, options->store);
 	if (!err)
-		err = build(moment, options);
+		err = group_snapshot(moment, options->is_split);
+	if (!err && !find_known(moment, options, &known))
+		err = error_no_memory();
+	if (!err)
+		err = build(moment, options, &known);
+	if (!err && moment->base)
+		moment->is_apart = known_is_little(&known, moment->report);
 	if (!err) {
 		moment->frame_keys = calloc(moment->report->frame_count + 1,
 					    sizeof(*moment->frame_keys));
@@ -158,9 +217,15 @@ struct error *moment_create(struct snapshot_file *file,
 	return err;
 }
 
-void moment_destroy(struct moment *moment)
+struct moment *moment_keep(struct moment *moment)
 {
-	if (!moment)
+	__atomic_add_fetch(&moment->uses, 1, __ATOMIC_RELAXED);
+	return moment;
+}
+
+void moment_release(struct moment *moment)
+{
+	if (!moment || __atomic_sub_fetch(&moment->uses, 1, __ATOMIC_ACQ_REL))
 		return;
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
 		free(moment->sections[i].by_stack);
@@ -176,7 +241,24 @@ void moment_destroy(struct moment *moment)
 	snapshot_made_deinit(&moment->made);
 	snapshot_merge_destroy(moment->merge);
 	snapshot_file_deinit(&moment->file);
+	moment_release(moment->base);
 	free(moment);
+}
+
+/* A base needs names, stacks and causes only. */
+void moment_destroy(struct moment *moment)
+{
+	struct snapshot *snap = moment ? moment->file.snap : NULL;
+
+	/* A merged snapshot shares data with that of the file, by address. */
+	if (snap && moment->made.snap == snap) {
+		for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
+			vec_deinit(&snap->blocks[i]);
+		vec_deinit(&snap->traffic);
+		vec_deinit(&snap->lifetimes);
+		vec_deinit(&snap->path_sizes);
+	}
+	moment_release(moment);
 }
 
 bool moment_find_steps(struct moment *moment, size_t index)

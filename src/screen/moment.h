@@ -2,7 +2,8 @@
 /*
  * What the screen shows at one time: a snapshot, the report of it with every call path,
  * and the causes. A moment is made once, by any thread, and read by the thread of the
- * screen alone. The lists below that are filled on demand belong to that thread.
+ * screen alone. The lists below that are filled on demand belong to that thread. Moments
+ * of one run share what did not change: the base stays until the last of them has gone.
  */
 #ifndef SCREEN_MOMENT_H
 #define SCREEN_MOMENT_H
@@ -44,6 +45,11 @@ struct moment_section {
 };
 
 struct moment {
+	int uses; /* as a base, and 1 until moment_destroy(); of several threads */
+	/* The moment whose frames and causes this one uses; NULL: it has its own. */
+	struct moment *base;
+	bool is_apart; /* it shares so little with `base` that the next moment should be
+			  made without one */
 	struct snapshot_file file;
 	struct snapshot_merge *merge; /* `made` depends on it; NULL: no merge */
 	struct snapshot_made made;
@@ -66,6 +72,9 @@ struct moment_options {
 	bool with_lines; /* not with --no-lines */
 	struct debug_store *store; /* of --debug-dir; NULL: none */
 	bool with_steps;           /* call moment_find_steps() for each section */
+	/* An earlier moment of the same run, made with these options and without a base,
+	 * whose frames and causes are used where nothing has changed; NULL: none. */
+	struct moment *base;
 };
 
 /*
@@ -77,7 +86,12 @@ struct moment_options {
 struct error *moment_create(struct snapshot_file *file,
 			    const struct moment_options *options, struct moment **ret)
 	__attribute__((warn_unused_result));
-void moment_destroy(struct moment *moment); /* NULL does nothing */
+/* Keep the moment as a base, also after moment_destroy(), until moment_release(). Returns
+ * `moment`. */
+struct moment *moment_keep(struct moment *moment);
+void moment_release(struct moment *moment); /* NULL does nothing */
+/* The moment is not shown any more. NULL does nothing. */
+void moment_destroy(struct moment *moment);
 
 /* The path of a row of the report or of its causes; MOMENT_NO_PATH: none. */
 uint32_t moment_path_of(const struct moment *moment, size_t section,

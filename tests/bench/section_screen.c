@@ -155,20 +155,24 @@ static struct moment *measure_updates(struct ui *ui, struct canvas *canvas, int 
 {
 	double ms[RUNS];
 	struct moment *moment = NULL;
+	struct moment_options next_how = how;
 
 	for (size_t i = 0; i < RUNS; i++) {
 		struct snapshot_file file = open_again(fd, size_bytes);
 		struct moment *next;
 		double begun_ms = cpu_ms();
 
-		need_no(moment_create(&file, &how, &next));
+		need_no(moment_create(&file, &next_how, &next));
 		if (!ui_set_moment(ui, next))
 			die("out of memory");
 		compose(ui, canvas);
 		moment_destroy(moment);
 		ms[i] = cpu_ms() - begun_ms;
 		moment = next;
+		if (!i)
+			next_how.base = moment_keep(next);
 	}
+	moment_release(next_how.base);
 	*ret_ms = median(ms, RUNS);
 	return moment;
 }

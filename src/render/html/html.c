@@ -112,7 +112,7 @@ struct error *html_render(const struct report *report,
 			  const struct flame_options *options, FILE *out)
 {
 	struct judgement judgement;
-	struct error *err = judgement_init(&judgement, report);
+	struct error *err = judgement_init(&judgement, report, NULL);
 
 	if (!err)
 		err = render_judged(report, &judgement, options, out);

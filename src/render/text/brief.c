@@ -217,7 +217,7 @@ static struct error *put_sections(struct brief_page *page)
 	const struct report *report = page->report;
 	size_t room = find_room(page);
 	struct judgement judgement;
-	struct error *err = judgement_init(&judgement, report);
+	struct error *err = judgement_init(&judgement, report, NULL);
 
 	for (size_t i = 0; !err && i < report->section_count; i++) {
 		const struct report_section *section = &report->sections[i];

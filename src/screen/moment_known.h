@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a moment takes from an earlier one of the same run: the named frames of call paths
+ * whose addresses and names are the same in both snapshots. Private to the moment.
+ */
+#ifndef SCREEN_MOMENT_KNOWN_H
+#define SCREEN_MOMENT_KNOWN_H
+
+#include "report/options.h"
+#include "screen/moment.h"
+
+struct known {
+	struct report_known report; /* for report_options.known */
+	struct report_known_stack *stacks;
+};
+
+/* Does every name that `before` has used have the same texts in `moment`, whose snapshot
+ * was read? Compares all, in time linear in the names. */
+bool known_is_valid(const struct moment *before, const struct moment *moment);
+
+/* Collect the frames that `before` has of stacks that are the same in both. The caller
+ * calls known_deinit(), also after false. False: memory is out. */
+bool known_init(struct known *ret, const struct moment *before,
+		const struct moment *moment) __attribute__((warn_unused_result));
+void known_deinit(struct known *known);
+
+/* Was so much of the report made anew that it should be kept for the next moments? */
+bool known_is_little(const struct known *known, const struct report *report);
+
+#endif
