@@ -40,6 +40,15 @@ struct abi_stack_key {
 #define ABI_PCS_BLOCK              8192
 #define ABI_PCS_BLOCK_BYTES(depth) ((ABI_PCS_BLOCK + (depth)) * 8)
 
+/*
+ * `stacks` and `stack_pcs` grow while the probes use them. Each is an array of maps, with
+ * parts of equal size. The first part always exists; memtrace adds the others in order. A
+ * program that stores a stack wakes memtrace if fewer than STACKS_AHEAD parts follow the
+ * stack's part (STACK_PCS_AHEAD), but not in the first half of the first part. A stack
+ * whose part is missing is counted in ABI_STACKS_FULL.
+ */
+#define ABI_PARTS_MAX 128
+
 struct abi_stack_head {
 	uint64_t check;
 	uint64_t family;   /* abi_process.family; with --kernel the class */

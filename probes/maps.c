@@ -32,10 +32,15 @@ BPF_F_TABLE("array", u32, struct abi_counters, counters, CPU_SLOTS, BPF_F_MMAPAB
 BPF_RINGBUF_OUTPUT(news, 1);
 
 BPF_F_TABLE("array", u32, struct scratch_bytes, scratch, CPU_SLOTS *ABI_SCRATCH_WAYS, 0);
-BPF_F_TABLE("array", u32, struct stack_bytes, stacks, ENTRIES(MAX_STACKS),
+/* The first parts of `stacks` and `stack_pcs`; the others are like them. */
+BPF_F_TABLE("array", u32, struct stack_bytes, stacks_part, ENTRIES(STACKS_PART),
 	    BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct stack_pcs_bytes, stack_pcs, ENTRIES(STACK_PCS_BLOCKS),
-	    BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct stack_pcs_bytes, stack_pcs_part,
+	    ENTRIES(STACK_PCS_PART), BPF_F_MMAPABLE);
+BPF_TABLE("array_of_maps$stacks_part", u32, u32, stacks, STACKS_PARTS);
+BPF_TABLE("array_of_maps$stack_pcs_part", u32, u32, stack_pcs, STACK_PCS_PARTS);
+/* Wakes memtrace when a table needs more memory. */
+BPF_RINGBUF_OUTPUT(room_news, 1);
 
 /* Launder `value` through `at`: the verifier then knows neither its bounds nor on which
  * of many paths it was computed. Otherwise the verifier would distinguish states by them

@@ -1,23 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The records of call paths (abi_walk.h). */
 
+/* The head of a stack, or NULL. */
+ALWAYS_INLINE struct abi_stack_head *stack_head(u32 number)
+{
+	u32 at = number / STACKS_PART, element = number % STACKS_PART;
+	void *part = stacks.lookup(&at);
+
+	return part ? bpf_map_lookup_elem(part, &element) : NULL;
+}
+
+/* The return addresses from word `at` on, or NULL. */
+ALWAYS_INLINE u64 *stack_words(u64 at)
+{
+	u32 block = at / ABI_PCS_BLOCK;
+	u32 part_at = block / STACK_PCS_PART, element = block % STACK_PCS_PART;
+	void *part = at < STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK
+			     ? stack_pcs.lookup(&part_at)
+			     : NULL;
+	u64 *words = part ? bpf_map_lookup_elem(part, &element) : NULL;
+
+	return words ? words + (at & (ABI_PCS_BLOCK - 1)) : NULL;
+}
+
+/* Wake memtrace if parts are missing ahead of the stack `number`, whose words begin at
+ * `at`. */
+ALWAYS_INLINE void stack_ask(u32 number, u64 at)
+{
+	u64 part_words = STACK_PCS_PART * (u64)ABI_PCS_BLOCK;
+	u32 ahead = number / STACKS_PART + STACKS_AHEAD;
+	u32 words_ahead = at / part_words + STACK_PCS_AHEAD;
+	u64 is_missing = 0;
+
+	if (ahead >= STACKS_PARTS)
+		ahead = STACKS_PARTS - 1;
+	if (words_ahead >= STACK_PCS_PARTS)
+		words_ahead = STACK_PCS_PARTS - 1;
+	if (number >= STACKS_PART / 2)
+		is_missing = !stacks.lookup(&ahead);
+	if (at >= part_words / 2)
+		is_missing |= !stack_pcs.lookup(&words_ahead);
+	if (is_missing)
+		room_news.ringbuf_output(&is_missing, sizeof(is_missing), 0);
+}
+
 /* Fill in the head of the stack that was walked in `s`, and store its return addresses in
  * `stack_pcs` from word `at` on. Returns 0 if they do not fit. */
 ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
 			      const struct abi_scratch *s, u32 allocator, u64 at)
 {
 	u64 bytes = w->depth * 8ull;
-	u32 block = at / ABI_PCS_BLOCK;
-	u64 *words = at < STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK
-			     ? (u64 *)stack_pcs.lookup(&block)
-			     : NULL;
+	u64 *words = stack_words(at);
 	u64 check = w->h.check;
 
 	/* The verifier needs to see this bound here. */
 	barrier_var(bytes);
 	if (!words || bytes > STACK_DEPTH * 8)
 		return 0;
-	bpf_probe_read_kernel(words + (at & (ABI_PCS_BLOCK - 1)), bytes, s->pc);
+	bpf_probe_read_kernel(words, bytes, s->pc);
 	head->family = s->family;
 	head->allocator = allocator;
 	head->depth = w->depth;

@@ -8,8 +8,6 @@
 BPF_F_TABLE("array", u32, struct abi_live_bucket, live_part, ENTRIES(LIVE_BUCKETS),
 	    BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG);
 BPF_TABLE("array_of_maps$live_part", u32, u32, live, LIVE_GENERATIONS);
-/* Wakes memtrace when a generation is wanted. */
-BPF_RINGBUF_OUTPUT(live_news, 1);
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_NEEDED);
 BPF_F_TABLE("array", u32, struct abi_journal, journal, 2 * ABI_JOURNAL_ENTRIES,
 	    BPF_F_MMAPABLE);
@@ -226,7 +224,7 @@ ALWAYS_INLINE void live_ask(struct abi_control *ctl, u64 newest)
 {
 	if (newest + 1 < LIVE_GENERATIONS && READ_ONCE(ctl->live_wanted) == newest &&
 	    __sync_val_compare_and_swap(&ctl->live_wanted, newest, newest + 1) == newest)
-		live_news.ringbuf_output(&newest, sizeof(newest), 0);
+		room_news.ringbuf_output(&newest, sizeof(newest), 0);
 }
 
 ALWAYS_INLINE int live_put_anywhere(struct abi_control *ctl, u64 key,

@@ -13,8 +13,7 @@ ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
 
 		if (word >> ABI_STACK_NUMBER_BITS == tag) {
 			u32 number = word & ABI_STACK_NUMBER_MASK;
-			struct abi_stack_head *s =
-				(struct abi_stack_head *)stacks.lookup(&number);
+			struct abi_stack_head *s = stack_head(number);
 
 			if (s && READ_ONCE(s->check) == check)
 				return number;
@@ -40,8 +39,7 @@ ALWAYS_INLINE u32 stack_index_insert(struct abi_stack_bucket *b, u64 tag, u64 ch
 			return number;
 		if (word >> ABI_STACK_NUMBER_BITS == tag) {
 			u32 other = word & ABI_STACK_NUMBER_MASK;
-			struct abi_stack_head *s =
-				(struct abi_stack_head *)stacks.lookup(&other);
+			struct abi_stack_head *s = stack_head(other);
 
 			if (s && READ_ONCE(s->check) == check)
 				return other;
@@ -88,16 +86,16 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 	struct abi_stack_head *head = NULL;
 
 	if (next < MAX_STACKS)
-		head = (struct abi_stack_head *)stacks.lookup(&number);
-	if (!head || !stack_write(head, w, s, allocator, at)) {
-		count(ABI_STACKS_FULL, 1);
-		return ABI_NO_STACK;
+		head = stack_head(number);
+	stack_ask(number, at);
+
+	u32 stored = ABI_NO_STACK;
+
+	if (head && stack_write(head, w, s, allocator, at)) {
+		stored = stack_index_insert(b1, tag, check, number);
+		if (stored == ABI_NO_STACK)
+			stored = stack_index_insert(b2, tag, check, number);
 	}
-
-	u32 stored = stack_index_insert(b1, tag, check, number);
-
-	if (stored == ABI_NO_STACK)
-		stored = stack_index_insert(b2, tag, check, number);
 	/* Not stored, because another processor was first, say: give the record back. If
 	 * a third processor has taken the next number meanwhile, the record stays
 	 * unused. */

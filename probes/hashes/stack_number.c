@@ -49,8 +49,10 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 	u32 number = stack_take_number(t->ctl);
 	struct abi_stack_head *head = NULL;
 
-	if (number != ABI_NO_STACK)
-		head = (struct abi_stack_head *)stacks.lookup(&number);
+	if (number != ABI_NO_STACK) {
+		head = stack_head(number);
+		stack_ask(number, (u64)number * STACK_DEPTH);
+	}
 	/* Each number has room for the deepest stack: without atomics the probes cannot
 	 * allocate less. */
 	if (!head || !stack_write(head, w, s, allocator, (u64)number * STACK_DEPTH)) {

@@ -151,7 +151,16 @@ static bool add_size_flags(struct source_flags *flags, const struct source_facts
 	       source_flags_add(flags, "-DSTACK_BUCKETS=%" PRIu32, z->stack_buckets) &&
 	       source_flags_add(flags, "-DMAX_STACKS=%" PRIu32, z->max_stacks) &&
 	       source_flags_add(flags, "-DSTACK_PCS_BLOCKS=%" PRIu32,
-				z->stack_pcs_blocks);
+				z->stack_pcs_blocks) &&
+	       source_flags_add(flags, "-DSTACKS_PART=%" PRIu32, z->stacks_part) &&
+	       source_flags_add(flags, "-DSTACK_PCS_PART=%" PRIu32, z->stack_pcs_part) &&
+	       source_flags_add(flags, "-DSTACKS_AHEAD=%" PRIu32, z->stacks_ahead) &&
+	       source_flags_add(flags, "-DSTACK_PCS_AHEAD=%" PRIu32,
+				z->stack_pcs_ahead) &&
+	       source_flags_add(flags, "-DSTACKS_PARTS=%" PRIu32,
+				source_parts(z->max_stacks, z->stacks_part)) &&
+	       source_flags_add(flags, "-DSTACK_PCS_PARTS=%" PRIu32,
+				source_parts(z->stack_pcs_blocks, z->stack_pcs_part));
 }
 
 /* Hashes allocate their memory as needed, if they may. Kernels before 6.1 refuse that to

@@ -67,6 +67,7 @@ struct source_run {
 	uint64_t max_stacks;
 	uint64_t max_allocations;  /* live blocks */
 	unsigned live_generations; /* for tests; 0: as few as possible */
+	bool small_parts;          /* for tests: as many parts of stacks as possible */
 
 	/* --- the kernel --- */
 	struct tick_clock ticks;

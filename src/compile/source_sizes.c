@@ -88,6 +88,34 @@ static uint32_t stack_pcs_blocks(const struct source_run *run)
 	return (uint32_t)(words / ABI_PCS_BLOCK + 1);
 }
 
+/* Parts of `stacks` and `stack_pcs` that a run begins with: 24 KiB, and 266 KiB for
+ * 2,000 stacks of the usual depth. Tables with many parts have larger ones. */
+#define FEW_HEADS      1024
+#define FEW_PCS_BLOCKS 4
+
+/* Room ahead of the stacks that there are, in elements. Two processors that make nothing
+ * but new stacks use it up in some 5 ms. */
+#define HEADS_AHEAD      4096
+#define PCS_BLOCKS_AHEAD 16
+
+static uint32_t part_of(uint32_t elements, uint32_t few)
+{
+	uint32_t least = power_of_two_from(source_parts(elements, ABI_PARTS_MAX));
+
+	return least > few ? least : few;
+}
+
+static void compute_parts(const struct source_run *run, struct source_sizes *ret)
+{
+	bool small = run->small_parts;
+
+	ret->stacks_part = part_of(ret->max_stacks, small ? 1 : FEW_HEADS);
+	ret->stack_pcs_part = part_of(ret->stack_pcs_blocks, small ? 1 : FEW_PCS_BLOCKS);
+	ret->stacks_ahead = small ? 1 : source_parts(HEADS_AHEAD, ret->stacks_part);
+	ret->stack_pcs_ahead =
+		small ? 1 : source_parts(PCS_BLOCKS_AHEAD, ret->stack_pcs_part);
+}
+
 /* Buckets of the first generation of `live`, at most: 6 MiB, 130,000 blocks until the
  * next one. */
 #define FIRST_BUCKETS 32768
@@ -141,6 +169,7 @@ void source_sizes_compute(const struct source_run *run, struct source_sizes *ret
 		.layouts = LAYOUTS,
 		.claims = FEW_CLAIMS,
 	};
+	compute_parts(run, ret);
 	compute_live_sizes(run, ret);
 	if (run->no_atomics) {
 		ret->live_buckets = ret->live_generations = ret->stack_buckets = 0;

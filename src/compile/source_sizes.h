@@ -17,14 +17,24 @@ struct source_sizes {
 	uint32_t pending_spill; /* entries */
 	uint32_t stack_buckets;
 	uint32_t max_stacks;
-	uint32_t stack_depth;           /* return addresses per stack at most */
-	uint32_t stack_pcs_blocks;      /* of `stack_pcs` (abi_walk.h) */
+	uint32_t stack_depth;      /* return addresses per stack at most */
+	uint32_t stack_pcs_blocks; /* of `stack_pcs` (abi_walk.h) */
+	/* elements in a part of `stacks` and of `stack_pcs`, powers of two */
+	uint32_t stacks_part, stack_pcs_part;
+	/* parts of each that should be free, if the first one is more than half full */
+	uint32_t stacks_ahead, stack_pcs_ahead;
 	uint32_t rule_buckets;          /* a power of two */
 	uint32_t unwind_pages, layouts; /* entries of these maps */
 	/* 0 without traffic: */
 	uint32_t thread_slots; /* of `threads`, a power of two */
 	uint32_t thread_record_bytes;
 };
+
+/* The number of parts of a table. */
+static inline uint32_t source_parts(uint32_t elements, uint32_t part)
+{
+	return elements / part + (elements % part != 0);
+}
 
 /* Compute the table sizes for `run`. */
 void source_sizes_compute(const struct source_run *run, struct source_sizes *ret);

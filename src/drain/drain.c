@@ -42,8 +42,10 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 			head.check && head.depth <= r->max_depth ? head.depth : 0;
 		const uint64_t *pc = depth ? stack_pcs_at(&r->pcs, head.at) : NULL;
 
-		if (depth && !pc)
+		if (depth && !pc && !r->pcs.blocks.table->is_short)
 			return false;
+		if (!pc)
+			depth = 0;
 
 		struct snapshot_stack stack = {
 			.first_frame = (uint32_t)snap->frames.len,
@@ -220,10 +222,8 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	snap->has_moving |= d.has_moving;
 	/* Read the stacks last: then they include each stack that a block names. */
 	resolver->catch_up(resolver->arg);
-	uint64_t used = __atomic_load_n(&control->stacks_used, __ATOMIC_SEQ_CST);
+	uint32_t used = stack_tables_count(maps->stacks);
 
-	if (used > sizes->max_stacks)
-		used = sizes->max_stacks;
 	/* Only in the buckets: an element of a hash could hold another block by now. */
 	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK && maps->live) {
 		err = drain_renumber(maps->live, resolver);
@@ -231,9 +231,11 @@ struct error *drain_blocks(const struct drain_maps *maps,
 			drain_kept_drop(kept);
 	}
 	vec_deinit(&d.keys);
-	if (err)
-		return err;
-	return drain_stacks(maps, sizes, slots, (uint32_t)used, snap);
+	if (!err)
+		err = drain_stacks(maps, sizes, slots, used, snap);
+	if (maps->stacks->heads.is_short || maps->stacks->pcs.is_short)
+		*settled = false;
+	return err;
 }
 
 struct error *drain_stacks(const struct drain_maps *maps,
@@ -245,9 +247,8 @@ struct error *drain_stacks(const struct drain_maps *maps,
 		.snap = snap, .slots = slots, .max_depth = sizes->stack_depth};
 	struct error *err;
 
-	stack_pcs_init(&r.pcs, maps->stack_pcs, sizes);
-	err = mapped_walk(maps->stacks, used, sizeof(struct abi_stack_head),
-			  read_stack_heads, &r);
+	stack_pcs_init(&r.pcs, &maps->stacks->pcs);
+	err = part_table_walk(&maps->stacks->heads, used, read_stack_heads, &r);
 	stack_pcs_deinit(&r.pcs);
 	return err;
 }

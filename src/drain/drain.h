@@ -15,6 +15,7 @@
 #include "bpf/families.h"
 #include "bpf/fence.h"
 #include "drain/live_table.h"
+#include "drain/stack_tables.h"
 #include "compile/source.h"
 #include "bpf/ticks.h"
 #include "snapshot/snapshot.h"
@@ -25,11 +26,11 @@ struct abi_control;
 
 /* Descriptors of the maps of probes/maps.c; -1: this run does not have the map. */
 struct drain_maps {
-	int control, processes, counters, live_spill, journal, pending, pending_spill,
-		stacks, stack_pcs;
-	struct live_table *live; /* borrowed; NULL: all blocks are in live_spill */
-	struct fence *fence;     /* borrowed */
-	enum block_class class;  /* of the blocks in `live` */
+	int control, processes, counters, live_spill, journal, pending, pending_spill;
+	struct stack_tables *stacks; /* borrowed */
+	struct live_table *live;     /* borrowed; NULL: all blocks are in live_spill */
+	struct fence *fence;         /* borrowed */
+	enum block_class class;      /* of the blocks in `live` */
 };
 
 /* For each slot of `processes`, the index of its process in the snapshot.

@@ -4,13 +4,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-void record_windows_init(struct record_windows *windows, int fd, uint32_t record_bytes,
-			 uint32_t count, uint32_t per_window)
+void record_windows_init(struct record_windows *windows, struct part_table *table,
+			 uint32_t per_window)
 {
-	*windows = (struct record_windows){.fd = fd,
-					   .record_bytes = record_bytes,
-					   .count = count,
-					   .per_window = per_window};
+	*windows = (struct record_windows){
+		.table = table,
+		.per_window = per_window < table->part_entries ? per_window
+							       : table->part_entries,
+	};
 }
 
 static void close_window(struct record_window *window)
@@ -35,28 +36,31 @@ static uint64_t page_start(uint64_t offset)
 
 void *record_windows_at(struct record_windows *windows, uint32_t number)
 {
-	uint32_t wanted = number / windows->per_window;
-	uint32_t first = wanted * windows->per_window;
-	uint64_t start = page_start((uint64_t)first * windows->record_bytes);
-	struct record_window *window = &windows->window[wanted % RECORD_WINDOWS];
+	const struct part_table *table = windows->table;
+	uint32_t part = number / table->part_entries, at = number % table->part_entries;
+	uint32_t first = at / windows->per_window * windows->per_window;
+	uint32_t wanted = number - at + first;
+	uint64_t start = page_start((uint64_t)first * table->value_bytes);
+	struct record_window *window =
+		&windows->window[number / windows->per_window % RECORD_WINDOWS];
 
-	if (number >= windows->count)
-		return NULL;
-	if (!window->mapping || window->number != wanted) {
-		uint32_t left = windows->count - first;
+	if (!window->mapping || window->first != wanted) {
+		uint32_t left = table->part_entries - first;
 		uint64_t end = (uint64_t)(first + (left < windows->per_window
 							   ? left
 							   : windows->per_window)) *
-			       windows->record_bytes;
+			       table->value_bytes;
+		int fd = part_table_part(windows->table, part);
 		void *mapping;
 
+		if (fd < 0)
+			return NULL;
 		close_window(window);
 		mapping = mmap(NULL, (size_t)(end - start), PROT_READ | PROT_WRITE,
-			       MAP_SHARED, windows->fd, (off_t)start);
+			       MAP_SHARED, fd, (off_t)start);
 		if (mapping == MAP_FAILED)
 			return NULL;
 		*window = (struct record_window){mapping, (size_t)(end - start), wanted};
 	}
-	return (char *)window->mapping +
-	       ((uint64_t)number * windows->record_bytes - start);
+	return (char *)window->mapping + ((uint64_t)at * table->value_bytes - start);
 }

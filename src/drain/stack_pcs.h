@@ -8,19 +8,16 @@
 
 #include "abi_walk.h"
 #include "drain/record_windows.h"
-#include "compile/source.h"
 
 struct stack_pcs {
 	struct record_windows blocks;
 };
 
-/* `fd`: the map `stack_pcs`; borrowed. */
-static inline void stack_pcs_init(struct stack_pcs *pcs, int fd,
-				  const struct source_sizes *sizes)
+/* `table`: the map `stack_pcs`; borrowed. */
+static inline void stack_pcs_init(struct stack_pcs *pcs, struct part_table *table)
 {
 	/* 260 KiB per window, 8 MiB in all. */
-	record_windows_init(&pcs->blocks, fd, ABI_PCS_BLOCK_BYTES(sizes->stack_depth),
-			    sizes->stack_pcs_blocks, 4);
+	record_windows_init(&pcs->blocks, table, 4);
 }
 
 static inline void stack_pcs_deinit(struct stack_pcs *pcs)

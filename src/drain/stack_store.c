@@ -35,14 +35,35 @@ static uint32_t find(struct stack_store *store, const struct abi_stack_bucket *b
 	return ABI_NO_STACK;
 }
 
+/* Add the parts for a stack that has just got a number, if they are missing. */
+static void make_room(struct stack_store *store, uint32_t number, uint64_t at)
+{
+	struct stack_tables *t = store->tables;
+	uint64_t block = at / ABI_PCS_BLOCK;
+	struct new_parts parts[2];
+	struct error *err;
+
+	stack_tables_ask(t);
+	if (!part_table_lacks(&t->heads, number / t->heads.part_entries + 1) &&
+	    !part_table_lacks(&t->pcs, (uint32_t)(block / t->pcs.part_entries + 1)))
+		return;
+	err = stack_tables_create(t, parts);
+	part_table_put(&parts[0]);
+	part_table_put(&parts[1]);
+	/* The stack may have room all the same. */
+	error_destroy(err);
+}
+
 /* Write the stack's record; its return addresses go to the words from `at` on. */
 static bool write_record(struct stack_store *store, uint32_t number, uint64_t at,
 			 const struct stored_stack *stack, uint64_t check)
 {
-	struct abi_stack_head *head = record_windows_at(&store->records, number);
-	uint64_t *words =
-		at <= UINT32_MAX ? stack_pcs_at(&store->pcs, (uint32_t)at) : NULL;
+	struct abi_stack_head *head;
+	uint64_t *words;
 
+	make_room(store, number, at);
+	head = record_windows_at(&store->records, number);
+	words = at <= UINT32_MAX ? stack_pcs_at(&store->pcs, (uint32_t)at) : NULL;
 	if (!head || !words)
 		return false;
 	memcpy(words, stack->pcs, stack->depth * sizeof(*stack->pcs));

@@ -11,6 +11,7 @@
 #include "drain/record_windows.h"
 #include "compile/source.h"
 #include "drain/stack_pcs.h"
+#include "drain/stack_tables.h"
 
 struct abi_control;
 struct abi_stack_bucket;
@@ -19,6 +20,7 @@ struct stack_store {
 	struct abi_stack_bucket *index; /* mapped; borrowed. NULL: the hashes are used */
 	int numbers_fd, claims_fd;      /* maps of probes/hashes/stack_number.c */
 	const struct source_sizes *sizes;
+	struct stack_tables *tables;   /* borrowed */
 	struct record_windows records; /* struct abi_stack_head */
 	struct stack_pcs pcs;
 	struct abi_control *control; /* mapped; borrowed */

@@ -197,11 +197,7 @@ struct error *tracer_drain_events(struct tracer *t, const struct drain_slots *sl
 		return err;
 
 	/* Read the stacks last: then they include each stack that was counted. */
-	uint64_t used = __atomic_load_n(&t->control->stacks_used, __ATOMIC_SEQ_CST);
-
-	err = drain_stacks(&t->maps, sizes, slots,
-			   used < sizes->max_stacks ? (uint32_t)used : sizes->max_stacks,
-			   snap);
+	err = drain_stacks(&t->maps, sizes, slots, stack_tables_count(&t->stacks), snap);
 	return err ? err : add_hits(t, &hits, snap);
 }
 
@@ -252,8 +248,8 @@ static struct error *remove_hits(struct tracer *t, const bool gone[])
 	while (t->event_bases.len < hits.len)
 		if (!vec_push(&t->event_bases, 0))
 			return error_no_memory();
-	return mapped_walk(t->maps.stacks, t->source->sizes.max_stacks,
-			   sizeof(struct abi_stack_head), remove_stacks, (void *)&f);
+	return part_table_walk(&t->stacks.heads, stack_tables_count(&t->stacks),
+			       remove_stacks, (void *)&f);
 }
 
 struct error *tracer_remove_events(struct tracer *t, const bool gone[], bool held[])

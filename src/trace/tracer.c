@@ -35,21 +35,30 @@ static size_t sites_at_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE) * sizeof(struct abi_site_at);
 }
 
-static struct error *open_live(struct tracer *t, int outer, int part)
+/* Open the tables that grow. `live_part` is -1 if there is no table of live blocks. */
+static struct error *open_growing(struct tracer *t, const struct stack_maps *stacks,
+				  int live_part)
 {
-	struct error *err =
-		live_table_open(outer, part, &t->source->sizes, t->control, &t->live);
+	const struct source_sizes *sizes = &t->source->sizes;
+	struct error *err = NULL;
 
-	if (err)
-		return err;
-	t->maps.live = &t->live;
-	return live_grower_create(&t->live, compiler_map(t->compiler, "live_news"),
-				  &t->live_grower);
+	stack_tables_open(&t->stacks, stacks, sizes, t->control, t->by_hash);
+	t->maps.stacks = &t->stacks;
+	if (!err && live_part >= 0) {
+		err = live_table_open(t->live.outer, live_part, sizes, t->control,
+				      &t->live);
+		t->maps.live = &t->live;
+	}
+	return err ? err
+		   : table_grower_create(t->maps.live, &t->stacks,
+					 compiler_map(t->compiler, "room_news"),
+					 &t->grower);
 }
 
 static struct error *open_maps(struct tracer *t)
 {
 	int sites_at, live_part;
+	struct stack_maps stacks;
 	const struct {
 		const char *name;
 		int *fd;
@@ -67,8 +76,10 @@ static struct error *open_maps(struct tracer *t)
 		{"journal", &t->maps.journal, MODE_BLOCKS, false},
 		{"pending", &t->maps.pending, MODE_CALLS, true},
 		{"pending_spill", &t->maps.pending_spill, MODE_CALLS, false},
-		{"stacks", &t->maps.stacks, 0, false},
-		{"stack_pcs", &t->maps.stack_pcs, 0, false},
+		{"stacks", &stacks.stacks, 0, false},
+		{"stacks_part", &stacks.stacks_part, 0, false},
+		{"stack_pcs", &stacks.stack_pcs, 0, false},
+		{"stack_pcs_part", &stacks.stack_pcs_part, 0, false},
 		{"event_counts", &t->event_counts, MODE_HITS, false},
 	};
 
@@ -90,7 +101,7 @@ static struct error *open_maps(struct tracer *t)
 		t->sites_at = mapped_open(sites_at, sites_at_bytes());
 	if (!t->control || !t->processes || (sites_at >= 0 && !t->sites_at))
 		return error_errno(ERROR_IO, errno, "cannot map the control records");
-	return live_part < 0 ? NULL : open_live(t, t->live.outer, live_part);
+	return open_growing(t, &stacks, live_part);
 }
 
 /* --- all together ----------------------------------------------------------------- */
@@ -298,6 +309,7 @@ struct error *tracer_create(const struct tracer_setup *setup,
 
 struct error *tracer_start(struct tracer *t)
 {
+	table_grower_wait(t->grower);
 	t->enabled_ns = clock_now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
 	tracer_load_rest(t);
@@ -485,7 +497,8 @@ void tracer_destroy(struct tracer *t)
 	tracer_close_ring(t);
 	tracer_close_traffic(t);
 	miss_handler_destroy(t->handler);
-	live_grower_destroy(t->live_grower);
+	table_grower_destroy(t->grower);
+	stack_tables_close(&t->stacks);
 	live_table_close(&t->live);
 	vec_foreach (a, &t->allocators) {
 		free(a->label);

@@ -11,7 +11,7 @@
 #include "attach/checks.h"
 #include "compile/compiler.h"
 #include "drain/drain.h"
-#include "drain/live_grower.h"
+#include "drain/table_grower.h"
 #include "bpf/features.h"
 #include "bpf/file_numbers.h"
 #include "bpf/ring.h"
@@ -114,7 +114,8 @@ struct tracer {
 	struct compiler *compiler;
 	struct drain_maps maps;
 	struct live_table live; /* maps.live, if that is not NULL */
-	struct live_grower *live_grower;
+	struct stack_tables stacks;
+	struct table_grower *grower;
 	struct drain_kept kept; /* blocks of the last report */
 	struct fence fence;
 	struct abi_control *control;   /* mapped */

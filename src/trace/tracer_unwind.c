@@ -7,8 +7,7 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 		.control = t->control,
 		.processes = t->processes,
 		.sizes = &t->source->sizes,
-		.stacks = t->maps.stacks,
-		.stack_pcs = t->maps.stack_pcs,
+		.stacks = &t->stacks,
 		.no_frame_pointers = t->config->unwind == UNWIND_CHOICE_RULES,
 		.marks_interrupted =
 			t->run.mode->is_exact && t->run.mode->is_exact(&t->run),

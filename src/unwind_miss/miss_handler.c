@@ -369,10 +369,10 @@ static struct error *map_tables(struct miss_handler *l)
 	l->stacks.claims_fd = maps->stack_claims;
 	l->stacks.sizes = maps->sizes;
 	l->stacks.control = maps->control;
+	l->stacks.tables = maps->stacks;
 	/* 24 KiB per window. */
-	record_windows_init(&l->stacks.records, maps->stacks,
-			    sizeof(struct abi_stack_head), maps->sizes->max_stacks, 1024);
-	stack_pcs_init(&l->stacks.pcs, maps->stack_pcs, maps->sizes);
+	record_windows_init(&l->stacks.records, &maps->stacks->heads, 1024);
+	stack_pcs_init(&l->stacks.pcs, &maps->stacks->pcs);
 	err = map_table(maps->moves,
 			(size_t)maps->sizes->process_slots * sizeof(struct abi_moves),
 			&l->moves_bytes, &moves);

@@ -11,6 +11,7 @@
 struct abi_control;
 struct abi_process;
 struct fence;
+struct stack_tables;
 
 /* What the miss handler works on. The mapped records, the sizes and the descriptors of
  * the maps are borrowed. */
@@ -27,7 +28,8 @@ struct miss_maps {
 	/* Share of one processor for the miss handler: 1..100 percent, averaged over
 	 * 20 s. */
 	unsigned cpu_percent;
-	int misses, rules, rule_spill, stacks, stack_pcs, moves;
+	struct stack_tables *stacks;
+	int misses, rules, rule_spill, moves;
 	int layouts, unwind_pages,
 		unwind_rules;            /* -1: the probes have no unwind tables */
 	const struct fence *fence;       /* borrowed */

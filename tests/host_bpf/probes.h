@@ -65,8 +65,8 @@ typedef int64_t s64;
 		int (*update)(const key_type *key, const value_type *value);             \
 		int (*insert)(const key_type *key, const value_type *value);             \
 		int (*delete)(const key_type *key);                                      \
-	} map = {host_lookup_##map, host_update_##map, host_insert_##map,                \
-		 host_delete_##map}
+	} map __attribute__((unused)) = {host_lookup_##map, host_update_##map,           \
+					 host_insert_##map, host_delete_##map}
 
 #define BPF_TABLE(kind, key_type, value_type, map, entries)                              \
 	static struct host_map host_map_##map =                                          \

@@ -46,6 +46,7 @@ static void set_growing(struct variant *v)
 {
 	v->run.max_allocations = 1024;
 	v->run.live_generations = 5;
+	v->run.small_parts = true;
 }
 
 static void set_full(struct variant *v)

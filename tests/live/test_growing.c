@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table of live blocks has the size that the target needs, and grows without a loss,
- * also while snapshots are taken. */
+/* The tables of live blocks and of stacks have the size that the target needs, and grow
+ * without a loss, also while snapshots are taken. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "live/trace.h"
 
 /* Kernel memory of memtrace's maps with a small target. */
-#define SMALL_MB 96
+#define SMALL_MB 54
 
 /* What fdinfo shows of a map (bpf_map_show_fdinfo(), kernel/bpf/syscall.c of Linux). */
 struct map {

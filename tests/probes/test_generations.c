@@ -123,7 +123,7 @@ static unsigned asked(void)
 	uint64_t newest;
 	unsigned n = 0;
 
-	while (host_ring_take(&host_map_live_news, &newest, sizeof(newest)))
+	while (host_ring_take(&host_map_room_news, &newest, sizeof(newest)))
 		n++;
 	return n;
 }

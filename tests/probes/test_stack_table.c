@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "probes/host.h"
 
@@ -19,10 +20,17 @@
 #if TABLES_ARE_HASHES
 /* As in compile/source.c without atomics: each number has room for the deepest stack. */
 #define STACK_PCS_BLOCKS (MAX_STACKS * STACK_DEPTH / ABI_PCS_BLOCK + 1)
+#define STACK_PCS_PART   32
 #else
 #define STACK_BUCKETS    (MAX_STACKS * 4 / ABI_STACK_WAYS + 1)
 #define STACK_PCS_BLOCKS 5
+#define STACK_PCS_PART   2
 #endif
+#define STACKS_PART     512
+#define STACKS_AHEAD    2
+#define STACK_PCS_AHEAD 1
+#define STACKS_PARTS    (MAX_STACKS / STACKS_PART)
+#define STACK_PCS_PARTS ((STACK_PCS_BLOCKS + STACK_PCS_PART - 1) / STACK_PCS_PART)
 
 struct walk {
 	struct abi_stack_hash h;
@@ -42,8 +50,11 @@ struct pcs_block {
 	u64 word[ABI_PCS_BLOCK_BYTES(STACK_DEPTH) / 8];
 };
 
-BPF_F_TABLE("array", u32, struct abi_stack_head, stacks, MAX_STACKS, 0);
-BPF_F_TABLE("array", u32, struct pcs_block, stack_pcs, STACK_PCS_BLOCKS, 0);
+BPF_F_TABLE("array", u32, struct abi_stack_head, stacks_part, STACKS_PART, 0);
+BPF_F_TABLE("array", u32, struct pcs_block, stack_pcs_part, STACK_PCS_PART, 0);
+BPF_TABLE("array_of_maps$stacks_part", u32, u32, stacks, STACKS_PARTS);
+BPF_TABLE("array_of_maps$stack_pcs_part", u32, u32, stack_pcs, STACK_PCS_PARTS);
+BPF_RINGBUF_OUTPUT(room_news, 1);
 #define ENTRIES(count) (count)
 
 static struct {
@@ -82,11 +93,54 @@ static struct host_context context = {.point = before_access};
 
 static struct tracee tracee = {&host.control};
 
+/* Return addresses in a part, and the parts that there are. */
+#define WORDS (STACK_PCS_PART * ABI_PCS_BLOCK)
+static u32 parts, part_words;
+
 static void begin(void)
 {
 	host_maps_reset();
 	memset(&host, 0, sizeof(host));
 	host_now = &context;
+	parts = part_words = 1;
+}
+
+static u64 asked(void)
+{
+	u64 news, n = 0;
+
+	while (host_ring_take(&host_map_room_news, &news, sizeof(news)))
+		n++;
+	return n;
+}
+
+static void add_part(struct host_map *table, u32 at, u32 value_bytes, u32 count)
+{
+	int fd = host_map_create("part", value_bytes, count);
+
+	host_map_put(table, at, fd);
+	close(fd);
+}
+
+/* Add the parts that were asked for, as memtrace does (drain/stack_tables.c). */
+static void grow(void)
+{
+	u32 heads = host.control.stacks_used, words = host.control.stack_pcs_used;
+
+	if (!asked())
+		return;
+#if TABLES_ARE_HASHES
+	words = heads * STACK_DEPTH;
+#endif
+	for (; parts < STACKS_PARTS && parts <= heads / STACKS_PART + STACKS_AHEAD;
+	     parts++)
+		add_part(&host_map_stacks, parts, sizeof(struct abi_stack_head),
+			 STACKS_PART);
+	for (; part_words < STACK_PCS_PARTS &&
+	       part_words <= words / WORDS + STACK_PCS_AHEAD;
+	     part_words++)
+		add_part(&host_map_stack_pcs, part_words, sizeof(struct pcs_block),
+			 STACK_PCS_PART);
 }
 
 static u64 pc_of(u32 stack, u32 frame)
@@ -95,7 +149,7 @@ static u64 pc_of(u32 stack, u32 frame)
 }
 
 /* Stores the stack `which` of `depth` frames. Returns its number. */
-static u32 store(u32 which, u32 depth)
+static u32 store_only(u32 which, u32 depth)
 {
 	struct abi_scratch scratch;
 	struct walk walk = {.depth = depth, .end = ABI_END_COMPLETE, .gap = depth / 2};
@@ -110,16 +164,26 @@ static u32 store(u32 which, u32 depth)
 	return stack_number(&tracee, &walk, &scratch, 2);
 }
 
+/* The same, and memtrace is in time. */
+static u32 store(u32 which, u32 depth)
+{
+	u32 number = store_only(which, depth);
+
+	grow();
+	return number;
+}
+
 /* Reads the stack as memtrace does. */
 static void check_stored(u32 number, u32 which, u32 depth)
 {
 	REQUIRE(number < MAX_STACKS);
 
-	const struct abi_stack_head *head = stacks.lookup(&number);
-	const u32 block = head->at / ABI_PCS_BLOCK;
-	const u64 *pcs = stack_pcs.lookup(&block)->word + head->at % ABI_PCS_BLOCK;
+	const struct abi_stack_head *head = stack_head(number);
+	REQUIRE(head && head->check);
 
-	REQUIRE(head->check);
+	const u64 *pcs = stack_words(head->at);
+
+	REQUIRE(pcs);
 	CHECK_INT(head->depth, depth);
 	CHECK_INT(head->gap, depth / 2);
 	CHECK_INT(head->family, 1);
@@ -199,6 +263,68 @@ static void what_finds_no_room_is_counted(void)
 	check_stored(kept, 0, 100);
 }
 
+/* Stacks whose part is missing are counted, and no number is used up for them. They are
+ * stored as soon as memtrace has added the part. */
+static void nothing_is_stored_without_a_part(void)
+{
+	u32 count = 0, missing;
+
+	begin();
+	while (store_only(count, 1) != ABI_NO_STACK)
+		count++;
+	CHECK_INT(count, STACKS_PART);
+	CHECK_INT(host.counts[ABI_STACKS_FULL], 1);
+	for (missing = 1; missing < 10; missing++)
+		CHECK_INT(store_only(count + missing, 1), ABI_NO_STACK);
+	CHECK_INT(host.counts[ABI_STACKS_FULL], 10);
+#if !TABLES_ARE_HASHES
+	CHECK_INT(host.control.stacks_used, STACKS_PART);
+#endif
+	grow();
+	for (u32 i = 0; i < count + 10; i++)
+		check_stored(store(i, 1), i, 1);
+	CHECK_INT(host.counts[ABI_STACKS_FULL], 10);
+}
+
+/* From the middle of the first part on, until the next ones are there. Then from the
+ * begin of each part on. */
+static void a_half_full_part_asks(void)
+{
+	u32 i = 0;
+
+	begin();
+	for (; i < STACKS_PART / 2; i++)
+		store_only(i, 1);
+	CHECK_INT(asked(), 0);
+	store_only(i++, 1);
+	CHECK_INT(asked(), 1);
+	store_only(i++, 1);
+	grow();
+	CHECK_INT(parts, 1 + STACKS_AHEAD);
+	for (; i < STACKS_PART; i++)
+		store_only(i, 1);
+	CHECK_INT(asked(), 0);
+	store_only(i++, 1);
+	grow();
+	CHECK_INT(parts, 2 + STACKS_AHEAD);
+	/* All parts are there in the end. */
+	for (; i < MAX_STACKS; i++)
+		store(i, 1);
+	CHECK_INT(parts, STACKS_PARTS);
+	CHECK_INT(asked(), 0);
+#if !TABLES_ARE_HASHES
+	/* The same for return addresses. */
+	begin();
+	for (i = 0; host.control.stack_pcs_used <= WORDS / 2 - STACK_DEPTH; i++)
+		store_only(i, STACK_DEPTH);
+	CHECK_INT(asked(), 0);
+	for (int more = 0; more < 2; more++)
+		store_only(i++, STACK_DEPTH);
+	CHECK_INT(asked(), 1);
+#endif
+	CHECK_INT(host.counts[ABI_STACKS_FULL], 0);
+}
+
 static u32 others;
 
 static void another_stores_the_same(void)
@@ -243,6 +369,8 @@ int main(void)
 	RUN(all_are_read_back);
 	RUN(the_deepest_have_room);
 	RUN(what_finds_no_room_is_counted);
+	RUN(nothing_is_stored_without_a_part);
+	RUN(a_half_full_part_asks);
 	RUN(two_at_once);
 	RUN(two_at_once_with_the_same);
 	return check_done();

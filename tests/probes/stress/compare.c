@@ -36,19 +36,28 @@ bool machine_has_block(uint64_t key)
 	return host_map_has(spill, &key);
 }
 
+/* An element of a table in parts. NULL: there is none. */
+static const void *element_of(struct part_table *table, uint32_t number)
+{
+	int fd = part_table_part(table, number / table->part_entries);
+	const struct host_map *map = fd < 0 ? NULL : host_map_of(fd);
+
+	return map ? (const char *)host_map_array(map) +
+			       number % table->part_entries * host_map_stride(map)
+		   : NULL;
+}
+
 uint64_t machine_stack(uint32_t number, uint64_t *family)
 {
-	const struct abi_stack_head *heads = array_of("stacks");
-	const struct host_map *pcs = host_map_find("stack_pcs");
-	const struct abi_stack_head *head = &heads[number];
+	const struct abi_stack_head *head = element_of(&tables_stacks()->heads, number);
+	const char *block;
 	uint64_t hash = 0;
 
 	*family = 0;
-	if (number >= host_map_find("stacks")->count || !head->check)
+	if (!head || !head->check)
 		return 0;
-
-	const char *block = (const char *)host_map_array(pcs) +
-			    head->at / ABI_PCS_BLOCK * host_map_stride(pcs);
+	block = element_of(&tables_stacks()->pcs, head->at / ABI_PCS_BLOCK);
+	REQUIRE(block);
 
 	for (uint32_t i = 0; i < head->depth; i++) {
 		uint64_t pc;
@@ -204,10 +213,9 @@ static void compare_stacks(struct machine *m)
 {
 	const struct abi_control *control = array_of("control");
 	const struct abi_traffic *traffic = array_of("traffic");
-	const struct host_map *stacks = host_map_find("stacks");
 	unsigned counted = 0, expected = 0;
 
-	for (uint32_t i = 0; i < stacks->count && i < control->stacks_used; i++) {
+	for (uint32_t i = 0; i < control->stacks_used; i++) {
 		const struct abi_flow *flow = &traffic[i].flow;
 		uint64_t family, hash = machine_stack(i, &family);
 		const struct model_stack *s =

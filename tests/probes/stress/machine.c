@@ -75,7 +75,7 @@ static void user_point(void *arg, const char *what)
 	if (t->machine->switch_away && sim_chance(t, 4))
 		t->machine->switch_away(t);
 	if (sim_chance(t, 64))
-		tables_grow_live();
+		tables_grow();
 	host_now = &t->context;
 }
 
@@ -136,7 +136,7 @@ void machine_init(struct machine *m, uint64_t seed)
 	m->model.can_be_full = !strcmp(host_programs.variant, "full");
 	for (unsigned i = 0; i < THREADS_MAX; i++)
 		thread_init(m, i, seed);
-	tables_begin_live();
+	tables_begin();
 	control = host_map_array(host_map_find("control"));
 	control->enabled = 1;
 	control->keeps_tids = host_programs.thread_end != NULL;
@@ -150,7 +150,7 @@ void machine_init(struct machine *m, uint64_t seed)
 
 void machine_deinit(struct machine *m)
 {
-	tables_end_live();
+	tables_end();
 	pthread_mutex_destroy(&m->lock);
 	free(m->events);
 	for (unsigned i = 0; i < THREADS_MAX; i++)

@@ -87,6 +87,16 @@ static int lookup_batch(union bpf_attr *attr)
 	return -ENOENT;
 }
 
+/* Parts of an array of maps. */
+static void put_batch(const union bpf_attr *attr)
+{
+	const uint32_t *keys = (void *)(uintptr_t)attr->batch.keys;
+	const uint32_t *fds = (void *)(uintptr_t)attr->batch.values;
+
+	for (uint32_t i = 0; i < attr->batch.count; i++)
+		host_map_put(host_map_of((int)attr->batch.map_fd), keys[i], (int)fds[i]);
+}
+
 int sys_bpf(int command, void *attr, uint32_t size)
 {
 	const union bpf_attr *map = attr;
@@ -94,7 +104,11 @@ int sys_bpf(int command, void *attr, uint32_t size)
 	(void)size;
 	if (command == BPF_MAP_CREATE) {
 		REQUIRE(map->map_type == BPF_MAP_TYPE_ARRAY);
-		return host_map_create("live_part", map->value_size, map->max_entries);
+		return host_map_create("part", map->value_size, map->max_entries);
+	}
+	if (command == BPF_MAP_UPDATE_BATCH) {
+		put_batch(map);
+		return 0;
 	}
 	pause_reading();
 	return command == BPF_MAP_LOOKUP_BATCH ? lookup_batch(attr) : -EINVAL;
@@ -217,38 +231,55 @@ static int fd_of(const char *name)
 }
 
 static struct live_table live;
-static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct stack_tables stacks;
+static struct source_sizes sizes_now;
+static pthread_mutex_t grow_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct live_table *tables_live(void)
 {
 	return live.control ? &live : NULL;
 }
 
-void tables_begin_live(void)
+struct stack_tables *tables_stacks(void)
 {
-	struct variant variant;
-	struct source_sizes sizes;
-
-	if (!host_map_find("live"))
-		return;
-	REQUIRE(variant_init(host_programs.variant, &variant));
-	source_sizes_compute(&variant.run, &sizes);
-	REQUIRE(!live_table_open(fd_of("live"), fd_of("live_part"), &sizes,
-				 host_map_array(host_map_find("control")), &live));
+	return &stacks;
 }
 
-void tables_end_live(void)
+void tables_begin(void)
+{
+	const struct stack_maps maps = {fd_of("stacks"), fd_of("stacks_part"),
+					fd_of("stack_pcs"), fd_of("stack_pcs_part")};
+	struct abi_control *control = host_map_array(host_map_find("control"));
+	struct variant variant;
+
+	REQUIRE(variant_init(host_programs.variant, &variant));
+	source_sizes_compute(&variant.run, &sizes_now);
+	stack_tables_open(&stacks, &maps, &sizes_now, control, variant.run.no_atomics);
+	part_table_put_all(&stacks.heads);
+	part_table_put_all(&stacks.pcs);
+	if (host_map_find("live"))
+		REQUIRE(!live_table_open(fd_of("live"), fd_of("live_part"), &sizes_now,
+					 control, &live));
+}
+
+void tables_end(void)
 {
 	live_table_close(&live);
+	stack_tables_close(&stacks);
 }
 
-void tables_grow_live(void)
+void tables_grow(void)
 {
-	if (!live.control || pthread_mutex_trylock(&live_lock))
+	struct new_parts parts[2];
+
+	if (pthread_mutex_trylock(&grow_lock))
 		return;
-	if (live_table_wants_more(&live))
+	REQUIRE(!stack_tables_create(&stacks, parts));
+	part_table_put(&parts[0]);
+	part_table_put(&parts[1]);
+	if (live.control && live_table_wants_more(&live))
 		REQUIRE(!live_table_grow(&live));
-	pthread_mutex_unlock(&live_lock);
+	pthread_mutex_unlock(&grow_lock);
 }
 
 void tables_open(struct tables *t)
@@ -266,8 +297,7 @@ void tables_open(struct tables *t)
 		.journal = fd_of("journal"),
 		.pending = fd_of("pending"),
 		.pending_spill = fd_of("pending_spill"),
-		.stacks = fd_of("stacks"),
-		.stack_pcs = fd_of("stack_pcs"),
+		.stacks = &stacks,
 		.fence = &t->fence,
 	};
 	t->has_traffic = t->variant.run.traffic;

@@ -20,13 +20,16 @@ struct tables {
 /* The table of live blocks; NULL: there is none. */
 struct live_table *tables_live(void);
 
-/* After host_maps_reset(), and before it. */
-void tables_begin_live(void);
-void tables_end_live(void);
+/* The tables of stacks. */
+struct stack_tables *tables_stacks(void);
 
-/* Enlarge the table of live blocks, if the probes have asked for it and no other thread
- * does so. As memtrace's thread does (drain/live_grower.c). */
-void tables_grow_live(void);
+/* After host_maps_reset(), and before it. */
+void tables_begin(void);
+void tables_end(void);
+
+/* Enlarge the tables that need it, unless another thread does so. As memtrace's thread
+ * does (drain/table_grower.c). */
+void tables_grow(void);
 
 void tables_open(struct tables *ret);
 void tables_close(struct tables *tables);

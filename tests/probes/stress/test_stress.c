@@ -17,7 +17,7 @@
 
 /* Losses and the like in all seeds: what never happened was not tested. */
 static uint64_t happened[ABI_COUNTER_COUNT];
-static uint32_t generations;
+static uint32_t generations, parts;
 
 static void run_seed(uint64_t seed)
 {
@@ -40,6 +40,8 @@ static void run_seed(uint64_t seed)
 			seed);
 	if (tables_live() && live_table_count(tables_live()) > generations)
 		generations = live_table_count(tables_live());
+	if (tables_stacks()->heads.known > parts)
+		parts = tables_stacks()->heads.known;
 	for (int i = 0; i < ABI_COUNTER_COUNT; i++)
 		happened[i] += machine.model.count[i];
 	fibers_free(fibers);
@@ -60,6 +62,7 @@ int main(int argc, char **argv)
 		CHECK_INT(!happened[ABI_BLOCKS_FULL],
 			  strcmp(host_programs.variant, "full") != 0);
 		CHECK_INT(generations > 3, strcmp(host_programs.variant, "growing") == 0);
+		CHECK(parts > 3 || strcmp(host_programs.variant, "growing") != 0);
 	}
 	return check_done();
 }

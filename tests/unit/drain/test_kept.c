@@ -25,6 +25,7 @@ struct bench {
 	struct source_sizes sizes;
 	struct drain_maps maps;
 	struct live_table table;
+	struct stack_tables stacks;
 	struct abi_live_bucket *live;  /* mapped */
 	struct abi_counters *counters; /* mapped */
 	struct abi_pending *pending;   /* mapped */
@@ -55,14 +56,21 @@ static int create_array(size_t value_bytes, uint32_t count)
 	return create(BPF_MAP_TYPE_ARRAY, 4, (uint32_t)value_bytes, count);
 }
 
+static struct part_table one_part(size_t value_bytes)
+{
+	return (struct part_table){.outer = -1,
+				   .value_bytes = (uint32_t)value_bytes,
+				   .part_entries = 1,
+				   .count = 1,
+				   .owner = getpid(),
+				   .part = {create_array(value_bytes, 1)},
+				   .known = 1};
+}
+
 static void bench_init(struct bench *b, struct fence *fence)
 {
 	*b = (struct bench){
-		.sizes = {.cpu_slots = 1,
-			  .process_slots = 2,
-			  .max_stacks = 1,
-			  .stack_depth = 1,
-			  .stack_pcs_blocks = 1},
+		.sizes = {.cpu_slots = 1, .process_slots = 2, .max_stacks = 1},
 		.maps = {.counters = create_array(COUNT_BYTES, 1),
 			 .live = &b->table,
 			 .live_spill = create(BPF_MAP_TYPE_HASH, 8,
@@ -72,8 +80,7 @@ static void bench_init(struct bench *b, struct fence *fence)
 			 .pending = create_array(sizeof(struct abi_pending),
 						 ABI_PENDING_SLOTS),
 			 .pending_spill = -1,
-			 .stacks = create_array(sizeof(struct abi_stack_head), 1),
-			 .stack_pcs = create_array(ABI_PCS_BLOCK_BYTES(1), 1),
+			 .stacks = &b->stacks,
 			 .fence = fence},
 		.table = {.control = &b->control,
 			  .first_buckets = BUCKETS,
@@ -81,6 +88,12 @@ static void bench_init(struct bench *b, struct fence *fence)
 			  .part = {create_array(sizeof(struct abi_live_bucket), BUCKETS)},
 			  .known = 1},
 		.process = {0, SNAPSHOT_NO_PROCESS},
+	};
+	b->stacks = (struct stack_tables){
+		.heads = one_part(sizeof(struct abi_stack_head)),
+		.pcs = one_part(ABI_PCS_BLOCK_BYTES(1)),
+		.sizes = &b->sizes,
+		.control = &b->control,
 	};
 	fence_open(fence);
 	b->live = mapped_open(b->table.part[0], LIVE_BYTES);
@@ -91,8 +104,9 @@ static void bench_init(struct bench *b, struct fence *fence)
 
 static void bench_deinit(struct bench *b)
 {
-	const int fds[] = {b->maps.counters, b->table.part[0], b->maps.live_spill,
-			   b->maps.journal,  b->maps.stacks,   b->maps.stack_pcs,
+	const int fds[] = {b->maps.counters,        b->table.part[0],
+			   b->maps.live_spill,      b->maps.journal,
+			   b->stacks.heads.part[0], b->stacks.pcs.part[0],
 			   b->maps.pending};
 
 	mapped_close(b->live, LIVE_BYTES);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of stacks and of their return addresses (probes/abi_walk.h), which grow. */
+#ifndef DRAIN_STACK_TABLES_H
+#define DRAIN_STACK_TABLES_H
+
+#include "compile/source_sizes.h"
+#include "drain/part_table.h"
+
+struct stack_tables {
+	struct part_table heads; /* `stacks`: struct abi_stack_head */
+	struct part_table pcs;   /* `stack_pcs` */
+	const struct source_sizes *sizes;
+	struct abi_control *control; /* mapped; borrowed */
+	bool by_hash;                /* each stack has room for the largest depth */
+	int grower_fd; /* an eventfd that wakes the thread that adds parts; -1: none */
+};
+
+/* Descriptors of the maps; all are borrowed. */
+struct stack_maps {
+	int stacks, stacks_part, stack_pcs, stack_pcs_part;
+};
+
+/* The probes can use the tables after part_table_put_all() for both. */
+void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
+		       const struct source_sizes *sizes, struct abi_control *control,
+		       bool by_hash);
+/* Can be called on an all-zero struct. */
+void stack_tables_close(struct stack_tables *t);
+
+/* Create the parts that the tables should have: for all stacks that have a number, and
+ * ahead of them as many as the probes ask for. Any thread may call this. ret[0] and
+ * ret[1] are to be put. */
+struct error *stack_tables_create(struct stack_tables *t, struct new_parts ret[2])
+	__attribute__((warn_unused_result));
+
+/* Let the thread that adds parts do so if that is needed. */
+void stack_tables_ask(const struct stack_tables *t);
+
+/* The number of stacks that this process can read. */
+uint32_t stack_tables_count(struct stack_tables *t);
+
+#endif
