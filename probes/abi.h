@@ -324,7 +324,7 @@ static inline uint32_t abi_sample_class(uint64_t size_bytes)
 #define ABI_LIVE_BEFORE(first, g)  ((uint32_t)(first) * ((1u << (g)) - 1))
 
 /* BPF_F_INNER_MAP (Linux 5.10; some versions of libbcc lack the name): the kernel lets
- * generations in the array of maps differ in their number of buckets. */
+ * the maps in an array of maps differ in their number of elements. */
 #define ABI_LIVE_PART_FLAG (1u << 12)
 
 /* Times are in ticks since the attach (bpf/ticks.h). A tick is a jiffy, or 2^20 ns (about
@@ -403,8 +403,11 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
  * reading starts to wait for all programs that run at that moment, and the next reading
  * does not begin before that wait is over. So all programs that wrote to a half have
  * ended when the half is used again.
+ *
+ * `journal` is an array of two maps, the halves. A half has only as many entries as recent
+ * readings needed, because memtrace can replace it by a larger one between two readings.
  */
-#define ABI_JOURNAL_ENTRIES        131072 /* in each half */
+#define ABI_JOURNAL_ENTRIES        131072 /* in each half, at most */
 #define ABI_JOURNAL_HALF(draining) (((draining)-1) & 1)
 
 /* With the ring buffer that takes the place of the table (probes/hashes/live.c): added to

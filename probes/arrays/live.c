@@ -9,8 +9,9 @@ BPF_F_TABLE("array", u32, struct abi_live_bucket, live_part, ENTRIES(LIVE_BUCKET
 	    BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG);
 BPF_TABLE("array_of_maps$live_part", u32, u32, live, LIVE_GENERATIONS);
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_NEEDED);
-BPF_F_TABLE("array", u32, struct abi_journal, journal, 2 * ABI_JOURNAL_ENTRIES,
-	    BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_journal, journal_part, ENTRIES(JOURNAL_ENTRIES),
+	    BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG);
+BPF_TABLE("array_of_maps$journal_part", u32, u32, journal, 2);
 
 /* Log a change before it is made, for a reader of the tables. `block` is NULL for TAKEN.
  * Returns the value of `draining` that was read, for journal_changed(). */
@@ -23,10 +24,11 @@ ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	if (!draining)
 		return 0;
 
-	u64 half = ABI_JOURNAL_HALF(draining);
+	u32 half = ABI_JOURNAL_HALF(draining);
 	u64 n = __sync_fetch_and_add(&ctl->journal_used[half], 1);
-	u32 at = half * ABI_JOURNAL_ENTRIES + n;
-	struct abi_journal *entry = n < ABI_JOURNAL_ENTRIES ? journal.lookup(&at) : NULL;
+	u32 at = n;
+	void *part = n < ABI_JOURNAL_ENTRIES ? journal.lookup(&half) : NULL;
+	struct abi_journal *entry = part ? bpf_map_lookup_elem(part, &at) : NULL;
 
 	if (!entry)
 		return draining;

@@ -147,6 +147,8 @@ static bool add_size_flags(struct source_flags *flags, const struct source_facts
 	       source_flags_add(flags, "-DLIVE_GENERATIONS=%" PRIu32,
 				z->live_generations) &&
 	       source_flags_add(flags, "-DLIVE_SPILL=%" PRIu32, z->live_spill) &&
+	       source_flags_add(flags, "-DJOURNAL_ENTRIES=%" PRIu32,
+				z->journal_entries) &&
 	       source_flags_add(flags, "-DPENDING_SPILL=%" PRIu32, z->pending_spill) &&
 	       source_flags_add(flags, "-DSTACK_BUCKETS=%" PRIu32, z->stack_buckets) &&
 	       source_flags_add(flags, "-DMAX_STACKS=%" PRIu32, z->max_stacks) &&

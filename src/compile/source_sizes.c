@@ -124,6 +124,9 @@ static void compute_parts(const struct source_run *run, struct source_sizes *ret
  * added: 65,536 entries are 50 ms of two processors that only allocate. */
 #define SPILL_MAX 65536
 
+/* A half of the journal takes 160 KiB at first. */
+#define FEW_JOURNAL_ENTRIES 4096
+
 /* Choose the smallest number of generations that has room for all blocks with at most
  * FIRST_BUCKETS in the first one. */
 static void compute_live_sizes(const struct source_run *run, struct source_sizes *ret)
@@ -139,6 +142,7 @@ static void compute_live_sizes(const struct source_run *run, struct source_sizes
 	ret->live_generations = g;
 	ret->live_buckets =
 		(uint32_t)((buckets + ABI_LIVE_BEFORE(1, g) - 1) / ABI_LIVE_BEFORE(1, g));
+	ret->journal_entries = run->small_parts ? 16 : FEW_JOURNAL_ENTRIES;
 	ret->live_spill = (uint32_t)(spill < SPILL_MAX ? spill : SPILL_MAX);
 }
 

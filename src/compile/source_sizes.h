@@ -13,8 +13,9 @@ struct source_sizes {
 	/* 0 without atomics: all elements are in the spill maps then. */
 	uint32_t live_buckets; /* in the first generation */
 	uint32_t live_generations;
-	uint32_t live_spill;    /* entries */
-	uint32_t pending_spill; /* entries */
+	uint32_t live_spill;      /* entries */
+	uint32_t journal_entries; /* in each half of the journal at first */
+	uint32_t pending_spill;   /* entries */
 	uint32_t stack_buckets;
 	uint32_t max_stacks;
 	uint32_t stack_depth;      /* return addresses per stack at most */

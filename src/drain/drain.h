@@ -14,6 +14,7 @@
 #include "drain/drain_kept.h"
 #include "bpf/families.h"
 #include "bpf/fence.h"
+#include "drain/journal_table.h"
 #include "drain/live_table.h"
 #include "drain/stack_tables.h"
 #include "compile/source.h"
@@ -26,11 +27,13 @@ struct abi_control;
 
 /* Descriptors of the maps of probes/maps.c; -1: this run does not have the map. */
 struct drain_maps {
-	int control, processes, counters, live_spill, journal, pending, pending_spill;
-	struct stack_tables *stacks; /* borrowed */
-	struct live_table *live;     /* borrowed; NULL: all blocks are in live_spill */
-	struct fence *fence;         /* borrowed */
-	enum block_class class;      /* of the blocks in `live` */
+	int control, processes, counters, live_spill, pending, pending_spill;
+	int journal_ring;              /* -1: `journal` is used instead */
+	struct journal_table *journal; /* borrowed; NULL if `live` is */
+	struct stack_tables *stacks;   /* borrowed */
+	struct live_table *live;       /* borrowed; NULL: all blocks are in live_spill */
+	struct fence *fence;           /* borrowed */
+	enum block_class class;        /* of the blocks in `live` */
 };
 
 /* For each slot of `processes`, the index of its process in the snapshot.

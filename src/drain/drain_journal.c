@@ -4,9 +4,8 @@
 #include "drain/drain_blocks.h"
 #include "bpf/mapped.h"
 
-/* The second half must begin on a page. */
-_Static_assert(ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal) % 65536 == 0,
-	       "a half can be mapped");
+/* While a table of so many slots is read, the probes may well write an entry. */
+#define SLOTS_PER_ENTRY 32
 
 static bool apply_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
@@ -60,21 +59,50 @@ static uint64_t entries_used(const struct drain *d)
 /* Apply `fn` to the first `count` entries of the current half. */
 static struct error *walk_half(struct drain *d, uint64_t count, mapped_fn fn)
 {
-	return mapped_walk_part(d->maps->journal,
-				(uint32_t)d->control->journal_half * ABI_JOURNAL_ENTRIES,
+	return mapped_walk_part(d->maps->journal->half[d->control->journal_half], 0,
 				(uint32_t)count, sizeof(struct abi_journal), fn, d);
+}
+
+/* Entries that the next reading may need: twice those of the last ones. */
+static uint64_t entries_wanted(const struct drain *d)
+{
+	struct live_table *live = d->maps->live;
+	uint64_t slots = (uint64_t)live_table_buckets(live, live_table_count(live)) *
+			 ABI_LIVE_WAYS;
+	uint64_t wanted = slots / SLOTS_PER_ENTRY;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t used =
+			__atomic_load_n(&d->control->journal_used[i], __ATOMIC_SEQ_CST);
+
+		if (wanted < 2 * used)
+			wanted = 2 * used;
+	}
+	return wanted;
+}
+
+static uint32_t room_of(const struct drain *d)
+{
+	return d->maps->journal->room[d->control->journal_half];
 }
 
 /* Switch halves and clear the entries of the last reading but one. The programs that
  * wrote them have ended. */
 static struct error *clear_half(struct drain *d)
 {
-	uint64_t used;
+	uint64_t used, wanted = entries_wanted(d);
+	struct error *err;
+	bool is_new;
 
 	d->control->journal_half ^= 1;
+	err = journal_table_grow(d->maps->journal, (uint32_t)d->control->journal_half,
+				 wanted, &is_new);
+	/* Without more memory, the half may still suffice. */
+	error_destroy(err);
+	if (is_new)
+		return NULL;
 	used = entries_used(d);
-	return walk_half(d, used < ABI_JOURNAL_ENTRIES ? used : ABI_JOURNAL_ENTRIES,
-			 clear_journal);
+	return walk_half(d, used < room_of(d) ? used : room_of(d), clear_journal);
 }
 
 /* A ring has no halves: wait until programs that still write to it have ended. */
@@ -120,13 +148,12 @@ bool drain_journal_is_good(struct drain *d)
 struct error *drain_journal_close(struct drain *d, bool *settled)
 {
 	uint64_t used = entries_used(d);
-	bool is_whole =
-		is_ring(d) ? used < ABI_JOURNAL_LOST : used <= ABI_JOURNAL_ENTRIES;
+	bool is_whole = is_ring(d) ? used < ABI_JOURNAL_LOST : used <= room_of(d);
 	struct error *err;
 
 	d->settled = d->fenced && is_whole;
 	if (!is_whole)
-		used = is_ring(d) ? 0 : ABI_JOURNAL_ENTRIES;
+		used = is_ring(d) ? 0 : room_of(d);
 	err = is_ring(d) ? drain_ring_apply(d, used) : walk_half(d, used, apply_journal);
 	__atomic_store_n(&d->control->draining, 0, __ATOMIC_SEQ_CST);
 	*settled = d->settled;

@@ -26,7 +26,7 @@ static int apply(void *arg, void *data, size_t size)
 
 static struct error *open_ring(struct drain *d, ring_fn fn, struct ring **ret)
 {
-	*ret = ring_open(d->maps->journal, fn, d);
+	*ret = ring_open(d->maps->journal_ring, fn, d);
 	return *ret ? NULL
 		    : error_errno(ERROR_IO, errno, "cannot open the journal's ring");
 }

@@ -33,13 +33,15 @@ struct putter {
 struct table_grower {
 	struct live_table *live; /* NULL: none */
 	struct stack_tables *stacks;
+	const struct journal_table *journal; /* NULL: none */
 	struct ring *ring;
 	int stop_fd, wake_fd; /* -1: none */
 	pthread_t thread;
 	bool is_running;
 	struct putter putters[PUTTERS]; /* used in turn */
 	size_t next;
-	sem_t has_begun; /* the first parts are there */
+	sem_t has_begun;      /* the first parts are there */
+	struct error *failed; /* before that */
 };
 
 DEFINE_CLEANUP(struct table_grower *, table_grower_destroy);
@@ -110,6 +112,23 @@ static int grow(struct table_grower *g)
 	return RETRY_MS;
 }
 
+/* Let the probes use the first parts. */
+static void begin(struct table_grower *g)
+{
+	put(g, &(struct new_parts){&g->stacks->heads, 0, 1});
+	put(g, &(struct new_parts){&g->stacks->pcs, 0, 1});
+	for (uint32_t half = 0; g->journal && !g->failed && half < 2; half++)
+		g->failed = journal_table_put(g->journal, half);
+	for (size_t i = 0; i < PUTTERS; i++)
+		end_putter(&g->putters[i]);
+	if (g->stacks->heads.is_unput || g->stacks->pcs.is_unput)
+		g->failed = error_first(g->failed,
+					error_create(ERROR_IO,
+						     "cannot make the tables of stacks%s",
+						     memory_limit_hint()));
+	sem_post(&g->has_begun);
+}
+
 static void *run(void *arg)
 {
 	struct table_grower *g = arg;
@@ -120,9 +139,7 @@ static void *run(void *arg)
 	int timeout_ms = -1;
 
 	pthread_setname_np(pthread_self(), THREAD_NAME);
-	part_table_put_all(&g->stacks->heads);
-	part_table_put_all(&g->stacks->pcs);
-	sem_post(&g->has_begun);
+	begin(g);
 	for (;;) {
 		if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR)
 			return NULL;
@@ -135,7 +152,8 @@ static void *run(void *arg)
 }
 
 struct error *table_grower_create(struct live_table *live, struct stack_tables *stacks,
-				  int ring, struct table_grower **ret)
+				  const struct journal_table *journal, int ring,
+				  struct table_grower **ret)
 {
 	_cleanup_(table_grower_destroyp) struct table_grower *g = calloc(1, sizeof(*g));
 	int err;
@@ -145,6 +163,7 @@ struct error *table_grower_create(struct live_table *live, struct stack_tables *
 	sem_init(&g->has_begun, 0, 0);
 	g->live = live;
 	g->stacks = stacks;
+	g->journal = journal;
 	g->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	g->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	g->ring = ring < 0 ? NULL : ring_open(ring, on_news, NULL);
@@ -162,11 +181,16 @@ struct error *table_grower_create(struct live_table *live, struct stack_tables *
 	return NULL;
 }
 
-void table_grower_wait(struct table_grower *g)
+struct error *table_grower_wait(struct table_grower *g)
 {
+	struct error *err;
+
 	while (sem_wait(&g->has_begun))
 		;
 	sem_post(&g->has_begun);
+	err = g->failed;
+	g->failed = NULL;
+	return err;
 }
 
 void table_grower_destroy(struct table_grower *g)
@@ -185,5 +209,6 @@ void table_grower_destroy(struct table_grower *g)
 	if (g->wake_fd >= 0)
 		close(g->wake_fd);
 	ring_close(g->ring);
+	error_destroy(g->failed);
 	free(g);
 }

@@ -37,7 +37,7 @@ static size_t sites_at_bytes(void)
 
 /* Open the tables that grow. `live_part` is -1 if there is no table of live blocks. */
 static struct error *open_growing(struct tracer *t, const struct stack_maps *stacks,
-				  int live_part)
+				  int live_part, int journal_part)
 {
 	const struct source_sizes *sizes = &t->source->sizes;
 	struct error *err = NULL;
@@ -49,15 +49,20 @@ static struct error *open_growing(struct tracer *t, const struct stack_maps *sta
 				      &t->live);
 		t->maps.live = &t->live;
 	}
+	if (!err && live_part >= 0) {
+		err = journal_table_open(&t->journal, t->journal.outer, journal_part,
+					 sizes->journal_entries);
+		t->maps.journal = &t->journal;
+	}
 	return err ? err
-		   : table_grower_create(t->maps.live, &t->stacks,
+		   : table_grower_create(t->maps.live, &t->stacks, t->maps.journal,
 					 compiler_map(t->compiler, "room_news"),
 					 &t->grower);
 }
 
 static struct error *open_maps(struct tracer *t)
 {
-	int sites_at, live_part;
+	int sites_at, live_part, journal_part;
 	struct stack_maps stacks;
 	const struct {
 		const char *name;
@@ -73,7 +78,9 @@ static struct error *open_maps(struct tracer *t)
 		{"live", &t->live.outer, MODE_BLOCKS, true},
 		{"live_part", &live_part, MODE_BLOCKS, true},
 		{"live_spill", &t->maps.live_spill, MODE_BLOCKS, false},
-		{"journal", &t->maps.journal, MODE_BLOCKS, false},
+		{"journal", t->by_hash ? &t->maps.journal_ring : &t->journal.outer,
+		 MODE_BLOCKS, false},
+		{"journal_part", &journal_part, MODE_BLOCKS, true},
 		{"pending", &t->maps.pending, MODE_CALLS, true},
 		{"pending_spill", &t->maps.pending_spill, MODE_CALLS, false},
 		{"stacks", &stacks.stacks, 0, false},
@@ -101,7 +108,7 @@ static struct error *open_maps(struct tracer *t)
 		t->sites_at = mapped_open(sites_at, sites_at_bytes());
 	if (!t->control || !t->processes || (sites_at >= 0 && !t->sites_at))
 		return error_errno(ERROR_IO, errno, "cannot map the control records");
-	return open_growing(t, &stacks, live_part);
+	return open_growing(t, &stacks, live_part, journal_part);
 }
 
 /* --- all together ----------------------------------------------------------------- */
@@ -309,7 +316,10 @@ struct error *tracer_create(const struct tracer_setup *setup,
 
 struct error *tracer_start(struct tracer *t)
 {
-	table_grower_wait(t->grower);
+	struct error *err = table_grower_wait(t->grower);
+
+	if (err)
+		return err;
 	t->enabled_ns = clock_now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
 	tracer_load_rest(t);
@@ -499,6 +509,7 @@ void tracer_destroy(struct tracer *t)
 	miss_handler_destroy(t->handler);
 	table_grower_destroy(t->grower);
 	stack_tables_close(&t->stacks);
+	journal_table_close(&t->journal);
 	live_table_close(&t->live);
 	vec_foreach (a, &t->allocators) {
 		free(a->label);

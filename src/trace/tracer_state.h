@@ -115,6 +115,7 @@ struct tracer {
 	struct drain_maps maps;
 	struct live_table live; /* maps.live, if that is not NULL */
 	struct stack_tables stacks;
+	struct journal_table journal; /* maps.journal, if that is not NULL */
 	struct table_grower *grower;
 	struct drain_kept kept; /* blocks of the last report */
 	struct fence fence;

@@ -54,8 +54,8 @@ static void begin(bool has_block, unsigned begins_at)
 	memset(&host, 0, sizeof(host));
 	host_now = &context;
 	host.control = control_get();
-	host.journal = (struct abi_journal *)host_map_array(&host_map_journal) +
-		       ABI_JOURNAL_ENTRIES;
+	host_map_put(&host_map_journal, 1, host_map_journal_part.fd);
+	host.journal = host_map_array(&host_map_journal_part);
 	tracee.ctl = host.control;
 	if (has_block)
 		CHECK(live_put(host.control, KEY, 0, &block));

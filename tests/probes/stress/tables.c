@@ -232,12 +232,18 @@ static int fd_of(const char *name)
 
 static struct live_table live;
 static struct stack_tables stacks;
+static struct journal_table journal = {.outer = -1};
 static struct source_sizes sizes_now;
 static pthread_mutex_t grow_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct live_table *tables_live(void)
 {
 	return live.control ? &live : NULL;
+}
+
+struct journal_table *tables_journal(void)
+{
+	return journal.outer < 0 ? NULL : &journal;
 }
 
 struct stack_tables *tables_stacks(void)
@@ -257,15 +263,21 @@ void tables_begin(void)
 	stack_tables_open(&stacks, &maps, &sizes_now, control, variant.run.no_atomics);
 	part_table_put_all(&stacks.heads);
 	part_table_put_all(&stacks.pcs);
-	if (host_map_find("live"))
-		REQUIRE(!live_table_open(fd_of("live"), fd_of("live_part"), &sizes_now,
-					 control, &live));
+	if (!host_map_find("live"))
+		return;
+	REQUIRE(!live_table_open(fd_of("live"), fd_of("live_part"), &sizes_now, control,
+				 &live));
+	REQUIRE(!journal_table_open(&journal, fd_of("journal"), fd_of("journal_part"),
+				    sizes_now.journal_entries));
+	for (uint32_t half = 0; half < 2; half++)
+		REQUIRE(!journal_table_put(&journal, half));
 }
 
 void tables_end(void)
 {
 	live_table_close(&live);
 	stack_tables_close(&stacks);
+	journal_table_close(&journal);
 }
 
 void tables_grow(void)
@@ -294,7 +306,8 @@ void tables_open(struct tables *t)
 		.counters = fd_of("counters"),
 		.live = tables_live(),
 		.live_spill = fd_of("live_spill"),
-		.journal = fd_of("journal"),
+		.journal_ring = tables_journal() ? -1 : fd_of("journal"),
+		.journal = tables_journal(),
 		.pending = fd_of("pending"),
 		.pending_spill = fd_of("pending_spill"),
 		.stacks = &stacks,

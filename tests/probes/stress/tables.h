@@ -20,6 +20,9 @@ struct tables {
 /* The table of live blocks; NULL: there is none. */
 struct live_table *tables_live(void);
 
+/* The journal; NULL: it is a ring. */
+struct journal_table *tables_journal(void);
+
 /* The tables of stacks. */
 struct stack_tables *tables_stacks(void);
 

@@ -18,14 +18,15 @@
 #include "bpf/syscall.h"
 #include "unit/bpf/slow_program.h"
 
-#define JOURNAL_BYTES (2 * (size_t)ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal))
+#define ENTRIES       1024 /* in a half of the journal */
+#define HALF_BYTES    ((size_t)ENTRIES * sizeof(struct abi_journal))
 
 #define HELPER_LOOKUP 1 /* BPF_FUNC_map_lookup_elem */
 
 /* A tracer. This test writes the entries of its probes. */
 struct bench {
-	int map;
-	struct abi_journal *entries; /* mapped */
+	struct journal_table journal;
+	struct abi_journal *entries[2]; /* mapped */
 	struct fence fence;
 	struct abi_control control;
 	struct source_sizes sizes;
@@ -62,25 +63,32 @@ static int create_hash(uint32_t value_bytes)
 static void bench_init(struct bench *b)
 {
 	*b = (struct bench){
-		.map = create_array(sizeof(struct abi_journal), 2 * ABI_JOURNAL_ENTRIES),
+		.journal = {.outer = -1, .room = {ENTRIES, ENTRIES}},
 		.sizes = {.process_slots = 1},
 	};
-	if (b->map == -EPERM)
-		check_skip("no BPF without privileges");
-	REQUIRE(b->map >= 0);
-	b->entries = mapped_open(b->map, JOURNAL_BYTES);
-	REQUIRE(b->entries);
+	for (int i = 0; i < 2; i++) {
+		b->journal.half[i] = create_array(sizeof(struct abi_journal), ENTRIES);
+		if (b->journal.half[i] == -EPERM)
+			check_skip("no BPF without privileges");
+		REQUIRE(b->journal.half[i] >= 0);
+		b->entries[i] = mapped_open(b->journal.half[i], HALF_BYTES);
+		REQUIRE(b->entries[i]);
+	}
 	fence_open(&b->fence);
 	b->maps = (struct drain_maps){
-		.journal = b->map, .fence = &b->fence, .live = &b->live};
+		.journal = &b->journal, .fence = &b->fence, .live = &b->live};
 	b->slots.process = b->process;
+	b->live = (struct live_table){
+		.control = &b->control, .first_buckets = 1, .generations = 1, .known = 1};
 }
 
 static void bench_deinit(struct bench *b)
 {
 	fence_close(&b->fence);
-	mapped_close(b->entries, JOURNAL_BYTES);
-	close(b->map);
+	for (int i = 0; i < 2; i++) {
+		mapped_close(b->entries[i], HALF_BYTES);
+		close(b->journal.half[i]);
+	}
 }
 
 static void begin_reading(struct bench *b)
@@ -119,7 +127,7 @@ static struct abi_journal *take_entry(struct bench *b)
 	uint64_t half = ABI_JOURNAL_HALF(b->control.draining);
 
 	REQUIRE(b->control.draining);
-	return &b->entries[half * ABI_JOURNAL_ENTRIES + b->control.journal_used[half]++];
+	return &b->entries[half][b->control.journal_used[half]++];
 }
 
 /* The second half of journal_add(); entry->old_key is set. */
@@ -236,8 +244,8 @@ static void a_late_writer(void)
 		.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)  \
 	}
 
-/* Sets `begun`, takes the entry `at`, runs for some milliseconds, writes the entry, and
- * sets `done`. */
+/* Sets `begun`, takes the entry `at` of the second half, runs for some milliseconds,
+ * writes the entry, and sets `done`. */
 static int load_late_writer(const struct bench *b, int marks, uint32_t at)
 {
 	const struct bpf_insn insns[] = {
@@ -245,7 +253,7 @@ static int load_late_writer(const struct bench *b, int marks, uint32_t at)
 		STORE(BPF_W, BPF_REG_10, -4, (int)at),
 		COPY(BPF_REG_2, BPF_REG_10),
 		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -4},
-		MAP(BPF_REG_1, BPF_PSEUDO_MAP_FD, b->map),
+		MAP(BPF_REG_1, BPF_PSEUDO_MAP_FD, b->journal.half[1]),
 		CALL(HELPER_LOOKUP),
 		{.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 11},
 		COPY(BPF_REG_8, BPF_REG_0),

@@ -21,11 +21,14 @@
 #define COUNT_BYTES   sizeof(struct abi_counters)
 #define PENDING_BYTES (ABI_PENDING_SLOTS * sizeof(struct abi_pending))
 
+#define ENTRIES       1024 /* in a half of the journal */
+
 struct bench {
 	struct source_sizes sizes;
 	struct drain_maps maps;
 	struct live_table table;
 	struct stack_tables stacks;
+	struct journal_table journal;
 	struct abi_live_bucket *live;  /* mapped */
 	struct abi_counters *counters; /* mapped */
 	struct abi_pending *pending;   /* mapped */
@@ -75,8 +78,7 @@ static void bench_init(struct bench *b, struct fence *fence)
 			 .live = &b->table,
 			 .live_spill = create(BPF_MAP_TYPE_HASH, 8,
 					      sizeof(struct abi_block), 8),
-			 .journal = create_array(sizeof(struct abi_journal),
-						 2 * ABI_JOURNAL_ENTRIES),
+			 .journal = &b->journal,
 			 .pending = create_array(sizeof(struct abi_pending),
 						 ABI_PENDING_SLOTS),
 			 .pending_spill = -1,
@@ -88,6 +90,12 @@ static void bench_init(struct bench *b, struct fence *fence)
 			  .part = {create_array(sizeof(struct abi_live_bucket), BUCKETS)},
 			  .known = 1},
 		.process = {0, SNAPSHOT_NO_PROCESS},
+	};
+	b->journal = (struct journal_table){
+		.outer = -1,
+		.half = {create_array(sizeof(struct abi_journal), ENTRIES),
+			 create_array(sizeof(struct abi_journal), ENTRIES)},
+		.room = {ENTRIES, ENTRIES},
 	};
 	b->stacks = (struct stack_tables){
 		.heads = one_part(sizeof(struct abi_stack_head)),
@@ -104,10 +112,10 @@ static void bench_init(struct bench *b, struct fence *fence)
 
 static void bench_deinit(struct bench *b)
 {
-	const int fds[] = {b->maps.counters,        b->table.part[0],
-			   b->maps.live_spill,      b->maps.journal,
-			   b->stacks.heads.part[0], b->stacks.pcs.part[0],
-			   b->maps.pending};
+	const int fds[] = {b->maps.counters,      b->table.part[0],
+			   b->maps.live_spill,    b->journal.half[0],
+			   b->journal.half[1],    b->stacks.heads.part[0],
+			   b->stacks.pcs.part[0], b->maps.pending};
 
 	mapped_close(b->live, LIVE_BYTES);
 	mapped_close(b->counters, COUNT_BYTES);
