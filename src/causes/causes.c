@@ -26,50 +26,51 @@ struct finder {
 
 /* --- the call paths ----------------------------------------------------------------- */
 
-static int compare_stacks(const void *pa, const void *pb)
+static bool add_rows(struct finder *f, struct hashmap *suspects)
 {
-	const struct path *a = pa, *b = pb;
+	for (size_t i = 0; i < f->section->row_count; i++) {
+		const struct report_row *row = &f->section->rows[i];
+		struct path path = {.part = {.row = row}, .cause = CAUSES_NONE};
+		uint64_t at;
 
-	if (a->part.row->stack != b->part.row->stack)
-		return a->part.row->stack < b->part.row->stack ? -1 : 1;
-	/* The row of a suspect behind the row of the list, which knows more. */
-	return (a->part.slope_bytes_per_s > 0) - (b->part.slope_bytes_per_s > 0);
+		if (!row->sum.count)
+			continue;
+		if (suspects->len && hashmap_get(suspects, row->stack, &at) &&
+		    at < f->section->suspect_count) {
+			path.part.slope_bytes_per_s =
+				f->section->suspects[at].slope_bytes_per_s;
+			/* It has its path. */
+			if (!hashmap_put(suspects, row->stack, SIZE_MAX))
+				return false;
+		}
+		if (!vec_push(&f->paths, path))
+			return false;
+	}
+	return true;
 }
 
 /* Collect the rows, and the suspects among them or beside them. */
 static bool collect_paths(struct finder *f)
 {
-	size_t kept = 0;
+	struct hashmap suspects;
+	bool ok = true;
 
-	for (size_t i = 0; i < f->section->row_count; i++) {
-		const struct path path = {.part = {.row = &f->section->rows[i]},
-					  .cause = CAUSES_NONE};
-
-		if (path.part.row->sum.count && !vec_push(&f->paths, path))
-			return false;
-	}
-	for (size_t i = 0; i < f->section->suspect_count; i++) {
+	hashmap_init(&suspects, hashmap_seed());
+	for (size_t i = 0; ok && i < f->section->suspect_count; i++)
+		ok = hashmap_put(&suspects, f->section->suspects[i].row->stack, i);
+	ok = ok && add_rows(f, &suspects);
+	for (size_t i = 0; ok && i < f->section->suspect_count; i++) {
 		const struct report_suspect *suspect = &f->section->suspects[i];
 		const struct path path = {
 			.part = {suspect->row, suspect->slope_bytes_per_s, 0},
 			.cause = CAUSES_NONE};
+		uint64_t at = SIZE_MAX;
 
-		if (!vec_push(&f->paths, path))
-			return false;
+		hashmap_get(&suspects, suspect->row->stack, &at);
+		ok = at != i || vec_push(&f->paths, path);
 	}
-	if (f->paths.len)
-		qsort(f->paths.data, f->paths.len, sizeof(*f->paths.data),
-		      compare_stacks);
-	vec_foreach (path, &f->paths) {
-		struct path *last = kept ? &f->paths.data[kept - 1] : NULL;
-
-		if (last && last->part.row->stack == path->part.row->stack)
-			last->part.slope_bytes_per_s = path->part.slope_bytes_per_s;
-		else
-			f->paths.data[kept++] = *path;
-	}
-	f->paths.len = kept;
-	return true;
+	hashmap_deinit(&suspects);
+	return ok;
 }
 
 /* --- what is known ------------------------------------------------------------------ */
@@ -217,9 +218,9 @@ static bool keep_places(struct finder *f)
 {
 	size_t stacks = 0;
 
-	/* In order of their stacks. */
 	vec_foreach (path, &f->paths)
-		if (path->part.row->stack != SNAPSHOT_NO_STACK)
+		if (path->part.row->stack != SNAPSHOT_NO_STACK &&
+		    path->part.row->stack >= stacks)
 			stacks = (size_t)path->part.row->stack + 1;
 	if (!vec_reserve(&f->book->places, stacks + 1))
 		return false;

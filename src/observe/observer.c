@@ -223,6 +223,7 @@ static struct error *fill(struct observer *s, int fd, struct held *held)
 	held->file = (struct snapshot_file){.option = "the run's",
 					    .path = "snapshot",
 					    .size_bytes = (uint64_t)st.st_size,
+					    .is_quick = true,
 					    .in = fdopen(fd, "r")};
 	if (!held->file.in)
 		return error_no_memory();

@@ -84,7 +84,10 @@ struct error *snapshot_file_open(const char *option, const char *path,
 struct error *snapshot_file_load(struct snapshot_file *file, bool with_lines,
 				 struct debug_store *store)
 {
-	struct error *err = snapshot_read(file->in, file->size_bytes, &file->snap);
+	struct error *err =
+		file->is_quick
+			? snapshot_read_quickly(file->in, file->size_bytes, &file->snap)
+			: snapshot_read(file->in, file->size_bytes, &file->snap);
 
 	fclosep(&file->in);
 	file->in = NULL;

@@ -16,6 +16,7 @@ struct snapshot_file {
 	const char *option, *path;
 	FILE *in; /* open from snapshot_file_open() to snapshot_file_load() */
 	uint64_t size_bytes;
+	bool is_quick; /* snapshot_write_quickly() of a parent process has written it */
 	struct snapshot *snap;
 	struct symbolizer **symbolizers; /* one for each process; some may be NULL */
 	struct frame_cache **frames;     /* the same, for report_build() */

@@ -37,7 +37,8 @@ static void send_parent(struct loop *loop, enum pipe_kind kind, uint64_t value)
 
 static void load(struct loop *loop, int fd, uint64_t size_bytes)
 {
-	struct snapshot_file file = {.option = "--live", .path = "snapshot"};
+	struct snapshot_file file = {
+		.option = "--live", .path = "snapshot", .is_quick = true};
 
 	file.in = fdopen(fd, "r");
 	file.size_bytes = size_bytes;

@@ -37,6 +37,7 @@ struct screen {
 	int status;
 	int socket;
 	int log_fd;    /* where messages go; -1: none */
+	int file_fd;   /* the last snapshot, and memory for the next; -1: none yet */
 	int stderr_fd; /* the real standard error, while messages go to the screen */
 	bool is_ready;
 	bool is_shown; /* it has got a snapshot */
@@ -194,7 +195,7 @@ struct error *screen_start(const struct options *options,
 	screen = calloc(1, sizeof(*screen));
 	if (!screen)
 		return error_no_memory();
-	screen->socket = screen->log_fd = screen->stderr_fd = -1;
+	screen->socket = screen->log_fd = screen->stderr_fd = screen->file_fd = -1;
 	screen->has_found = !tcgetattr(STDIN_FILENO, &screen->found);
 	err = fork_process(options, setup, screen);
 	if (!err && is_usable(screen)) {
@@ -295,32 +296,51 @@ enum screen_answer screen_answer(struct screen *screen, uint64_t *ret)
 	return is_end ? answer_end(screen) : SCREEN_NOTHING;
 }
 
+/* Where the next snapshot is written: over the last one, which was read. Getting memory
+ * for it anew would take as long as writing it. */
+static FILE *open_file(struct screen *screen)
+{
+	FILE *out;
+	int fd;
+
+	if (screen->file_fd < 0)
+		screen->file_fd = memfd_create("memtrace-snapshot", MFD_CLOEXEC);
+	fd = screen->file_fd < 0 || lseek(screen->file_fd, 0, SEEK_SET)
+		     ? -1
+		     : fcntl(screen->file_fd, F_DUPFD_CLOEXEC, 3);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out)
+		closep(&fd);
+	return out;
+}
+
+/* The screen has the same file, and may do anything to it. */
+static bool end_file(FILE *out, uint64_t *ret_bytes)
+{
+	off_t size;
+
+	if (fflush(out) || ferror(out))
+		return false;
+	size = ftello(out);
+	*ret_bytes = (uint64_t)size;
+	return size >= 0 && !ftruncate(fileno(out), size) &&
+	       !lseek(fileno(out), 0, SEEK_SET);
+}
+
 struct error *screen_give(struct screen *screen, const struct snapshot *snap)
 {
-	_cleanup_(fclosep) FILE *out = NULL;
+	_cleanup_(fclosep) FILE *out = open_file(screen);
 	struct pipe_message message = {.kind = PIPE_SNAPSHOT};
-	int fd = memfd_create("memtrace-snapshot", MFD_CLOEXEC);
-	struct error *err;
+	struct error *err = out ? snapshot_write_quickly(snap, out) : NULL;
 
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out) {
-		closep(&fd);
-		return error_errno(ERROR_IO, errno,
-				   "cannot send a snapshot to the screen");
-	}
-	err = snapshot_write_quickly(snap, out);
 	if (err)
 		return err;
-	if (fflush(out) || ferror(out))
-		return error_errno(ERROR_IO, errno,
-				   "cannot send a snapshot to the screen");
-	message.value = (uint64_t)ftello(out);
-	if (lseek(fd, 0, SEEK_SET))
+	if (!out || !end_file(out, &message.value))
 		return error_errno(ERROR_IO, errno,
 				   "cannot send a snapshot to the screen");
 	take_stderr(screen);
-	if (fd_message_send_some(screen->socket, &message, sizeof(message), &fd, 1) ==
-	    sizeof(message)) {
+	if (fd_message_send_some(screen->socket, &message, sizeof(message),
+				 &screen->file_fd, 1) == sizeof(message)) {
 		screen->is_ready = false;
 		screen->is_shown = true;
 	}
@@ -348,6 +368,7 @@ void screen_stop(struct screen *screen)
 			"reports follow\n",
 			WTERMSIG(screen->status));
 	closep(&screen->log_fd);
+	closep(&screen->file_fd);
 	free(screen);
 }
 

@@ -19,8 +19,9 @@
 struct error *snapshot_write(const struct snapshot *snap, FILE *out)
 	__attribute__((warn_unused_result));
 
-/* The same, without compression and checksums, for a reader of this file in memory:
- * several times faster. */
+/* The same for snapshot_read_quickly() of this process or its child, in memory: without
+ * compression and checksums, and with rows of numbers as they are in memory. Many times
+ * faster. */
 struct error *snapshot_write_quickly(const struct snapshot *snap, FILE *out)
 	__attribute__((warn_unused_result));
 
@@ -33,6 +34,11 @@ struct error *snapshot_write_quickly(const struct snapshot *snap, FILE *out)
  * message is to be printed after the name of the file.
  */
 struct error *snapshot_read(FILE *in, uint64_t size_bytes, struct snapshot **ret)
+	__attribute__((warn_unused_result));
+
+/* Read what snapshot_write_quickly() has written. Indices are checked as above, but the
+ * writer must be trusted: flags are not. */
+struct error *snapshot_read_quickly(FILE *in, uint64_t size_bytes, struct snapshot **ret)
 	__attribute__((warn_unused_result));
 
 #endif

@@ -70,17 +70,15 @@ void chunk_writer_deinit(struct chunk_writer *writer)
 	*writer = (struct chunk_writer){0};
 }
 
-/* Write the content as it is. Memory needs no checksum, which would take most of the
- * time. */
-static void write_plain(struct chunk_writer *w)
+/* Write content as it is. Memory needs no checksum, which would take most of the time. */
+static void write_plain(struct chunk_writer *w, const void *data, size_t size)
 {
-	struct chunk_head head = {.content_bytes = htole32((uint32_t)w->filled)};
+	struct chunk_head head = {.content_bytes = htole32((uint32_t)size)};
 
 	w->crc = update(w->crc, &head, offsetof(struct chunk_head, crc));
 	head.crc = htole32(w->crc);
 	fwrite(&head, sizeof(head), 1, w->out);
-	fwrite(w->content, 1, w->filled, w->out);
-	w->filled = 0;
+	fwrite(data, 1, size, w->out);
 }
 
 static void write_chunk(struct chunk_writer *w)
@@ -91,7 +89,8 @@ static void write_chunk(struct chunk_writer *w)
 	if (w->failed)
 		return;
 	if (w->stores) {
-		write_plain(w);
+		write_plain(w, w->content, w->filled);
+		w->filled = 0;
 		return;
 	}
 	if (!w->filled)
@@ -130,7 +129,14 @@ void chunk_writer_add(struct chunk_writer *w, const void *data, size_t size)
 	for (const unsigned char *at = data; size;) {
 		size_t part = size < CHUNK_CONTENT ? size : CHUNK_CONTENT;
 
-		memcpy(chunk_writer_room(w, part), at, part);
+		if (w->stores && part == CHUNK_CONTENT && !w->failed) {
+			/* Without a copy. */
+			if (w->filled)
+				write_chunk(w);
+			write_plain(w, at, part);
+		} else {
+			memcpy(chunk_writer_room(w, part), at, part);
+		}
 		at += part;
 		size -= part;
 	}
@@ -244,20 +250,25 @@ static struct error *unpack(struct chunk_reader *r, size_t packed, size_t conten
 	return NULL;
 }
 
-static struct error *read_chunk(struct chunk_reader *r)
+/* Content that is not packed goes to `to`, if it fits into `room` bytes there, and
+ * *ret_size becomes its size. All other content goes to r->content. */
+static struct error *read_chunk(struct chunk_reader *r, void *to, size_t room,
+				size_t *ret_size)
 {
 	struct chunk_head head;
 	struct error *err = read_bytes(r, &head, sizeof(head));
 	uint32_t content = err ? 0 : le32toh(head.content_bytes);
 	uint32_t packed = err ? 0 : le32toh(head.packed_bytes);
+	bool is_direct;
 
 	if (err)
 		return err;
 	if (content > CHUNK_CONTENT || packed > packed_max() ||
 	    (packed && content / CHUNK_RATIO > packed) || (!content && packed))
 		return file_damaged("a chunk has a wrong size");
+	is_direct = !packed && content && content <= room;
 	err = packed ? read_bytes(r, r->packed, packed)
-		     : read_bytes(r, r->content, content);
+		     : read_bytes(r, is_direct ? to : r->content, content);
 	if (err)
 		return err;
 	r->crc = update(r->crc, &head, offsetof(struct chunk_head, crc));
@@ -266,6 +277,10 @@ static struct error *read_chunk(struct chunk_reader *r)
 		return file_damaged("a chunk has a wrong checksum");
 	if (packed)
 		return unpack(r, packed, content);
+	if (is_direct) {
+		*ret_size = content;
+		return NULL;
+	}
 	r->at = 0;
 	r->filled = content;
 	if (content)
@@ -282,7 +297,7 @@ struct error *chunk_reader_get(struct chunk_reader *r, size_t size,
 	struct error *err = NULL;
 
 	if (r->at == r->filled && !r->ended)
-		err = read_chunk(r);
+		err = read_chunk(r, NULL, 0, NULL);
 	if (err)
 		return err;
 	*ret = r->content + r->at;
@@ -302,11 +317,19 @@ struct error *chunk_reader_fill(struct chunk_reader *r, void *data, uint64_t siz
 
 	while (size) {
 		const unsigned char *from;
-		size_t got;
-		struct error *err = chunk_reader_get(
-			r, size < CHUNK_CONTENT ? (size_t)size : CHUNK_CONTENT, &from,
-			&got);
+		size_t most = size < CHUNK_CONTENT ? (size_t)size : CHUNK_CONTENT;
+		size_t got = 0;
+		struct error *err = NULL;
 
+		if (to && r->at == r->filled && !r->ended)
+			err = read_chunk(r, to, most, &got);
+		if (got) {
+			to += got;
+			size -= got;
+			continue;
+		}
+		if (!err)
+			err = chunk_reader_get(r, most, &from, &got);
 		if (err)
 			return err;
 		if (!got)

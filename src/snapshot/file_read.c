@@ -24,6 +24,7 @@ struct reader {
 	struct chunk_reader chunks;
 	struct file_content *content;
 	bool has_strings;
+	bool is_quick; /* rows without columns are as in memory */
 	uint64_t left; /* in the section, bytes */
 	VEC(struct column) columns;
 	uint64_t tables; /* bit mask of the tables read so far */
@@ -174,6 +175,11 @@ static struct error *take_data(struct reader *r, const struct file_table *table,
 	return NULL;
 }
 
+static struct error *wrong_size(const struct file_table *table)
+{
+	return file_damaged("table %s has a wrong size", table->name);
+}
+
 /* Make room for the rows, but only if their size in the file is the section's size. */
 static struct error *make_rows(struct reader *r, const struct file_table *table,
 			       uint64_t count)
@@ -183,10 +189,24 @@ static struct error *make_rows(struct reader *r, const struct file_table *table,
 	vec_foreach (column, &r->columns)
 		row_bytes += (uint64_t)column->width * column->count;
 	if (__builtin_mul_overflow(count, row_bytes, &size) || size != r->left || !count)
-		return file_damaged("table %s has a wrong size", table->name);
+		return wrong_size(table);
 	if (table->rows ? count > table->rows : row_bytes * ROW_RATIO < table->row_bytes)
 		return file_damaged("table %s has a wrong number of rows", table->name);
-	return file_rows_make(table, r->content, count) ? NULL : error_no_memory();
+	return file_rows_make(table, r->content, count, true) ? NULL : error_no_memory();
+}
+
+/* Read rows that are as in memory. */
+static struct error *take_plain(struct reader *r, const struct file_table *table,
+				uint64_t count)
+{
+	uint64_t size;
+
+	if (__builtin_mul_overflow(count, (uint64_t)table->row_bytes, &size) ||
+	    size != r->left || !count)
+		return wrong_size(table);
+	if (!file_rows_make(table, r->content, count, false))
+		return error_no_memory();
+	return take_bytes(r, file_rows_get(table, r->content).first, size);
 }
 
 static struct error *take_table(struct reader *r, const struct file_table *table)
@@ -206,6 +226,8 @@ static struct error *take_table(struct reader *r, const struct file_table *table
 		err = take_bytes(r, &columns, sizeof(columns));
 	for (unsigned i = 0; !err && i < columns; i++)
 		err = take_column(r, table);
+	if (!err && !columns && r->is_quick && file_table_is_plain(table))
+		return take_plain(r, table, le64toh(count));
 	if (!err)
 		err = make_rows(r, table, le64toh(count));
 	rows = file_rows_get(table, r->content);
@@ -289,10 +311,11 @@ static struct error *take_all(struct reader *r)
 	return err ? err : file_check(r->content);
 }
 
-struct error *snapshot_read(FILE *in, uint64_t size_bytes, struct snapshot **ret)
+static struct error *read_file(FILE *in, uint64_t size_bytes, bool is_quick,
+			       struct snapshot **ret)
 {
 	struct file_content content = {.modules = {0}};
-	struct reader r = {.content = &content};
+	struct reader r = {.content = &content, .is_quick = is_quick};
 	struct snapshot *snap = snapshot_create();
 	struct error *err;
 
@@ -311,4 +334,14 @@ struct error *snapshot_read(FILE *in, uint64_t size_bytes, struct snapshot **ret
 	else
 		*ret = snap;
 	return err;
+}
+
+struct error *snapshot_read(FILE *in, uint64_t size_bytes, struct snapshot **ret)
+{
+	return read_file(in, size_bytes, false, ret);
+}
+
+struct error *snapshot_read_quickly(FILE *in, uint64_t size_bytes, struct snapshot **ret)
+{
+	return read_file(in, size_bytes, true, ret);
 }

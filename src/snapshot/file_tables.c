@@ -290,15 +290,26 @@ struct file_rows file_rows_get(const struct file_table *table,
 	return (struct file_rows){vec.data, vec.len};
 }
 
+bool file_table_is_plain(const struct file_table *table)
+{
+	for (size_t i = 0; i < table->field_count; i++)
+		if (table->fields[i].kind == FILE_TEXT)
+			return false;
+	return !table->rows;
+}
+
 bool file_rows_make(const struct file_table *table, struct file_content *content,
-		    size_t count)
+		    size_t count, bool is_zeroed)
 {
 	char *at = (char *)content + table->offset;
 	struct any_vec vec = {.len = count, .cap = count};
 
 	if (table->rows || !count)
 		return true;
-	vec.data = calloc(count, table->row_bytes);
+	if (is_zeroed)
+		vec.data = calloc(count, table->row_bytes);
+	else if (count <= SIZE_MAX / table->row_bytes)
+		vec.data = malloc(count * table->row_bytes);
 	if (!vec.data)
 		return false;
 	memcpy(at, &vec, sizeof(vec));

@@ -73,10 +73,13 @@ struct file_rows {
 struct file_rows file_rows_get(const struct file_table *table,
 			       struct file_content *content);
 
-/* Make `count` zeroed rows in an empty VEC(); fixed rows stay as they are. False when
- * out of memory. */
+/* Make `count` rows in an empty VEC(), zeroed if `is_zeroed`; fixed rows stay as they
+ * are. False when out of memory. */
 bool file_rows_make(const struct file_table *table, struct file_content *content,
-		    size_t count) __attribute__((warn_unused_result));
+		    size_t count, bool is_zeroed) __attribute__((warn_unused_result));
+
+/* Can the rows be copied from memory to memory? Only a VEC() without strings. */
+bool file_table_is_plain(const struct file_table *table);
 
 /* The size of one element in the file, in bytes. */
 size_t file_field_bytes(const struct file_field *field);

@@ -202,7 +202,8 @@ static struct moment *make(const struct state *state, struct moment *base)
 {
 	static const struct report_options options = {.color = false};
 	struct snapshot *snap = make_snapshot(state);
-	struct snapshot_file file = {.option = "--live", .path = "test"};
+	struct snapshot_file file = {
+		.option = "--live", .path = "test", .is_quick = true};
 	struct moment_options how = {
 		.report = &options, .with_lines = true, .base = base};
 	struct moment *moment;

@@ -37,7 +37,7 @@ static inline void filled_make_rows(struct snapshot *snap)
 		/* Modules, losses and ends are not tables of the snapshot. */
 		if (file_tables[t].offset < sizeof(*snap))
 			REQUIRE(file_rows_make(&file_tables[t], &content,
-					       FILLED_ROWS + is_held));
+					       FILLED_ROWS + is_held, true));
 	}
 	*snap = content.snap;
 }
@@ -153,17 +153,24 @@ static inline struct bytes filled_write(const struct snapshot *snap)
 	return bytes;
 }
 
-static inline struct error *filled_read(const char *data, size_t len,
-					struct snapshot **ret)
+static inline struct error *
+filled_read_by(struct error *(*read)(FILE *in, uint64_t size, struct snapshot **ret),
+	       const char *data, size_t len, struct snapshot **ret)
 {
 	/* fmemopen() refuses empty files. */
 	FILE *in = len ? fmemopen((void *)data, len, "r") : fopen("/dev/null", "re");
 	struct error *err;
 
 	REQUIRE(in);
-	err = snapshot_read(in, len, ret);
+	err = read(in, len, ret);
 	fclose(in);
 	return err;
+}
+
+static inline struct error *filled_read(const char *data, size_t len,
+					struct snapshot **ret)
+{
+	return filled_read_by(snapshot_read, data, len, ret);
 }
 
 #endif

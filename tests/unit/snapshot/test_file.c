@@ -76,24 +76,27 @@ static void everything_travels_quickly(void)
 	_cleanup_(snapshot_destroyp) struct snapshot *got = NULL, *none = NULL;
 	_cleanup_(bytes_deinit) struct bytes file = {NULL, 0};
 	FILE *out = open_memstream(&file.data, &file.len);
+	struct error *err;
 
 	REQUIRE(out && !snapshot_write_quickly(snap, out) && !fclose(out));
-	REQUIRE(!filled_read(file.data, file.len, &got));
+	REQUIRE(!filled_read_by(snapshot_read_quickly, file.data, file.len, &got));
 	compare_tables(snap, got);
+	/* It is no file for others. */
+	err = filled_read(file.data, file.len, &none);
+	REQUIRE(err);
+	CHECK_STR(err->message, "is damaged: table frames has a wrong size");
+	error_destroy(err);
 	/* It is not compressed: its text can be read. */
 	CHECK(memmem(file.data, file.len, "/bin/program", 12));
 	for (size_t len = 0; len < file.len; len += 1 + len / 16) {
-		struct error *err = filled_read(file.data, len, &none);
-
+		err = filled_read_by(snapshot_read_quickly, file.data, len, &none);
 		REQUIRE(err);
 		CHECK_INT(err->code, ERROR_MALFORMED);
 		error_destroy(err);
 	}
 	/* The size of a chunk is checked. */
 	file.data[16] ^= 1;
-
-	struct error *err = filled_read(file.data, file.len, &none);
-
+	err = filled_read_by(snapshot_read_quickly, file.data, file.len, &none);
 	REQUIRE(err);
 	CHECK_STR(err->message, "is damaged: a chunk has a wrong checksum");
 	error_destroy(err);
