@@ -125,10 +125,9 @@ static inline struct http_answer http_receive(int fd, bool has_body, double time
 	return a;
 }
 
-/* Send these bytes on a new connection, and receive the answer. */
-static inline struct http_answer http_ask(unsigned port, const char *bytes, size_t len)
+/* Send these bytes on a new connection, which is then closed, and receive the answer. */
+static inline struct http_answer http_ask_on(int fd, const char *bytes, size_t len)
 {
-	int fd = http_connect(port);
 	struct http_answer a = {0};
 
 	REQUIRE(fd >= 0);
@@ -137,6 +136,11 @@ static inline struct http_answer http_ask(unsigned port, const char *bytes, size
 	a = http_receive(fd, strncmp(bytes, "HEAD ", 5) != 0, 30);
 	close(fd);
 	return a;
+}
+
+static inline struct http_answer http_ask(unsigned port, const char *bytes, size_t len)
+{
+	return http_ask_on(http_connect(port), bytes, len);
 }
 
 static inline struct http_answer http_get(unsigned port, const char *path)
