@@ -98,15 +98,16 @@ static int grow(struct table_grower *g)
 {
 	struct new_parts parts[2];
 	struct error *err = stack_tables_create(g->stacks, parts);
-	bool is_refused =
-		put_refused(g, &g->stacks->heads) | put_refused(g, &g->stacks->pcs);
+	/* Both are tried. */
+	bool heads = put_refused(g, &g->stacks->heads);
+	bool pcs = put_refused(g, &g->stacks->pcs);
 
 	put(g, &parts[0]);
 	put(g, &parts[1]);
 	while (!err && g->live && live_table_wants_more(g->live))
 		err = live_table_grow(g->live);
 	if (!err)
-		return is_refused ? RETRY_MS : -1;
+		return heads || pcs ? RETRY_MS : -1;
 	/* Blocks and stacks without room are counted meanwhile. */
 	error_destroy(err);
 	return RETRY_MS;
