@@ -119,27 +119,34 @@ bool cause_book_judge(struct cause_book *book, const struct cause_book *known,
 
 /* --- keys --------------------------------------------------------------------------- */
 
-static uint64_t hash_steps(const uint32_t steps[], size_t count)
+static uint64_t hash_steps(const struct cause_steps *steps)
 {
-	uint64_t hash = count;
+	uint64_t hash = steps->count;
 
-	for (size_t i = 0; i < count; i++)
-		hash = mix(hash, steps[i]);
+	for (size_t i = 0; i < steps->count; i++)
+		hash = mix(hash, steps->numbers[i]);
 	return hash;
 }
 
-uint32_t cause_book_find(const struct cause_book *book, const uint32_t steps[],
-			 size_t count, bool has_no_stack)
+static bool has_steps(const struct cause_book *book, const struct cause_key *key,
+		      const struct cause_steps *steps)
+{
+	return key->step_count == steps->count &&
+	       (!steps->count ||
+		!memcmp(book->steps.data + key->first_step, steps->numbers,
+			steps->count * sizeof(*steps->numbers)));
+}
+
+uint32_t cause_book_find(const struct cause_book *book, const struct cause_steps *steps,
+			 bool has_no_stack)
 {
 	uint64_t at = CAUSES_NONE;
 
-	hashmap_get(&book->by_steps, hash_steps(steps, count), &at);
+	hashmap_get(&book->by_steps, hash_steps(steps), &at);
 	while (at != CAUSES_NONE) {
 		const struct cause_key *key = &book->keys.data[at];
 
-		if (key->has_no_stack == has_no_stack && key->step_count == count &&
-		    (!count || !memcmp(book->steps.data + key->first_step, steps,
-				       count * sizeof(*steps))))
+		if (key->has_no_stack == has_no_stack && has_steps(book, key, steps))
 			break;
 		at = key->next;
 	}
@@ -153,8 +160,9 @@ bool cause_book_add(struct cause_book *book, size_t first_step, bool has_no_stac
 		.step_count = book->steps.len - first_step,
 		.has_no_stack = has_no_stack,
 	};
-	uint64_t hash = hash_steps(book->steps.data + first_step, key.step_count);
-	uint64_t next = CAUSES_NONE;
+	const struct cause_steps steps =
+		cause_book_steps(book, first_step, key.step_count);
+	uint64_t hash = hash_steps(&steps), next = CAUSES_NONE;
 
 	hashmap_get(&book->by_steps, hash, &next);
 	key.next = (uint32_t)next;

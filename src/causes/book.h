@@ -61,9 +61,21 @@ bool cause_book_judge(struct cause_book *book, const struct cause_book *known,
 		      const char *const executables[])
 	__attribute__((warn_unused_result));
 
+/* Functions, innermost first. Borrowed until a step is added. */
+struct cause_steps {
+	const uint32_t *numbers; /* NULL if there are none */
+	size_t count;
+};
+
+static inline struct cause_steps cause_book_steps(const struct cause_book *book,
+						  size_t first, size_t count)
+{
+	return (struct cause_steps){count ? book->steps.data + first : NULL, count};
+}
+
 /* The key with these steps and this flag; CAUSES_NONE: there is none. */
-uint32_t cause_book_find(const struct cause_book *book, const uint32_t steps[],
-			 size_t count, bool has_no_stack);
+uint32_t cause_book_find(const struct cause_book *book, const struct cause_steps *steps,
+			 bool has_no_stack);
 
 /* Add a key that is not there, with all of book->steps from `first_step` on. False:
  * memory is out. */

@@ -186,28 +186,27 @@ static bool make_steps(struct finder *f, struct path *path)
 	return true;
 }
 
-/* No frames: for want of space in a table, or for another reason. */
 static bool find_cause(struct finder *f, struct path *path)
 {
 	struct cause_book *book = f->book;
+	/* No frames: for want of space in a table, or for another reason. */
 	bool has_no_stack = path->part.row->stack == SNAPSHOT_NO_STACK;
-	size_t first_step = book->steps.len, count;
-	uint32_t number_of_known = f->known ? (uint32_t)f->known->keys.len : 0;
+	size_t first_step = book->steps.len;
+	uint32_t known_count = f->known ? (uint32_t)f->known->keys.len : 0;
+	struct cause_steps steps;
 
 	if (!make_steps(f, path))
 		return false;
-	count = book->steps.len - first_step;
+	steps = cause_book_steps(book, first_step, book->steps.len - first_step);
 	if (f->known)
-		path->cause = cause_book_find(f->known, book->steps.data + first_step,
-					      count, has_no_stack);
+		path->cause = cause_book_find(f->known, &steps, has_no_stack);
 	if (path->cause == CAUSES_NONE) {
-		path->cause = cause_book_find(book, book->steps.data + first_step, count,
-					      has_no_stack);
+		path->cause = cause_book_find(book, &steps, has_no_stack);
 		if (path->cause == CAUSES_NONE) {
-			path->cause = (uint32_t)book->keys.len + number_of_known;
+			path->cause = (uint32_t)book->keys.len + known_count;
 			return cause_book_add(book, first_step, has_no_stack);
 		}
-		path->cause += number_of_known;
+		path->cause += known_count;
 	}
 	book->steps.len = first_step;
 	return true;

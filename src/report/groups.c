@@ -55,6 +55,33 @@ bool groups_init(struct groups *ret, const struct report *report, enum report_gr
 	return true;
 }
 
+bool groups_extend(struct groups *groups, size_t known, size_t frame_count)
+{
+	size_t fresh = frame_count - known + 1;
+	uint32_t *by_frame =
+		realloc(groups->by_frame, (known + fresh) * sizeof(*by_frame));
+	unsigned char *kinds = NULL;
+
+	if (by_frame) {
+		groups->by_frame = by_frame;
+		kinds = realloc(groups->kinds, (known + fresh) * sizeof(*kinds));
+	}
+	if (!kinds)
+		return false;
+	groups->kinds = kinds;
+	groups->frame_count = frame_count;
+	memset(by_frame + known, 0xff, fresh * sizeof(*by_frame));
+	memset(kinds + known, 0, fresh * sizeof(*kinds));
+	return true;
+}
+
+bool groups_copy(const struct groups *groups, struct groups *ret)
+{
+	*ret = (struct groups){.by = groups->by, .full_names = groups->full_names};
+	return vec_copy(&groups->list, &ret->list) &&
+	       string_table_copy(&groups->texts, &ret->texts);
+}
+
 void groups_deinit(struct groups *groups)
 {
 	vec_deinit(&groups->list);

@@ -56,6 +56,16 @@ bool groups_init(struct groups *ret, const struct report *report, enum report_gr
 	__attribute__((warn_unused_result));
 void groups_deinit(struct groups *groups);
 
+/* Go on with the rows of another report, which has the same frames below index `known`.
+ * False: memory is out. */
+bool groups_extend(struct groups *groups, size_t known, size_t frame_count)
+	__attribute__((warn_unused_result));
+
+/* Copy list and texts to `ret`, which is empty, and to be read only. The caller calls
+ * groups_deinit(), also after false. False: memory is out. */
+bool groups_copy(const struct groups *groups, struct groups *ret)
+	__attribute__((warn_unused_result));
+
 /*
  * Replace `ret` by the groups of a row's frames, innermost first. Hidden frames are left
  * out. So are the allocation functions at the inner end (CODE_ALLOCATOR): the first group

@@ -8,6 +8,7 @@
 #include "report/recorded.h"
 #include "report/view.h"
 #include "screen/moment_known.h"
+#include "screen/moment_steps.h"
 #include "util/cleanup.h"
 #include "util/mix.h"
 #include "util/text_hash.h"
@@ -30,23 +31,6 @@ static uint64_t frame_key(const struct report_frame *frame)
 	if (frame->inlined)
 		return mix(mix(hash, frame->line), frame->column);
 	return mix(hash, frame->offset);
-}
-
-/* The key that the base has for the same row; 0: none. */
-static uint64_t known_key(const struct moment *base, size_t section,
-			  const struct report_row *row)
-{
-	const struct moment_path *path;
-	uint32_t at;
-
-	if (!base || section >= base->section_count ||
-	    row->stack >= base->made.snap->stacks.len)
-		return 0;
-	at = base->sections[section].by_stack[row->stack];
-	if (at == MOMENT_NO_PATH)
-		return 0;
-	path = &base->sections[section].paths.data[at];
-	return row->frames && path->row->frames == row->frames ? path->key : 0;
 }
 
 static uint64_t path_key(struct moment *moment, const struct report_row *row)
@@ -80,11 +64,9 @@ static bool add_paths(struct moment *moment, size_t index)
 	memset(to->by_stack, 0xff, (stacks + 1) * sizeof(*to->by_stack));
 	for (size_t i = 0; i < section->row_count; i++) {
 		const struct report_row *row = &section->rows[i];
-		struct moment_path path = {.row = row,
-					   .key = known_key(moment->base, index, row)};
-
-		if (!path.key)
-			path.key = path_key(moment, row);
+		const struct moment_path *known = known_path(moment->base, index, row);
+		struct moment_path path = {
+			.row = row, .key = known ? known->key : path_key(moment, row)};
 
 		if (!vec_push(&to->paths, path))
 			return false;
@@ -207,9 +189,10 @@ struct error *moment_create(struct snapshot_file *file,
 			err = error_no_memory();
 	}
 	for (size_t i = 0; !err && i < moment->section_count; i++)
-		if (!add_paths(moment, i) ||
-		    (options->with_steps && !moment_find_steps(moment, i)))
+		if (!add_paths(moment, i))
 			err = error_no_memory();
+	if (!err && options->with_steps && !moment_take_steps(moment))
+		err = error_no_memory();
 	if (err)
 		moment_destroy(moment);
 	else
@@ -234,6 +217,7 @@ void moment_release(struct moment *moment)
 	}
 	if (moment->has_groups)
 		groups_deinit(&moment->groups);
+	shared_steps_destroy(moment->shared_steps);
 	free(moment->frame_keys);
 	judgement_deinit(&moment->judgement);
 	report_destroy(moment->report);
@@ -259,33 +243,6 @@ void moment_destroy(struct moment *moment)
 		vec_deinit(&snap->path_sizes);
 	}
 	moment_release(moment);
-}
-
-bool moment_find_steps(struct moment *moment, size_t index)
-{
-	struct moment_section *section = &moment->sections[index];
-	group_path steps = {0};
-	bool ok = true;
-
-	if (section->has_steps)
-		return true;
-	if (!moment->has_groups) {
-		moment->has_groups = true;
-		if (!groups_init(&moment->groups, moment->report, REPORT_GROUP_FUNCTION))
-			return false;
-	}
-	section->steps.len = 0;
-	for (size_t i = 0; ok && i < section->paths.len; i++) {
-		struct moment_path *path = &section->paths.data[i];
-
-		ok = groups_path(&moment->groups, path->row, true, &steps);
-		path->first_step = (uint32_t)section->steps.len;
-		path->step_count = (uint32_t)steps.len;
-		ok = ok && vec_copy(&steps, &section->steps);
-	}
-	vec_deinit(&steps);
-	section->has_steps = ok;
-	return ok;
 }
 
 uint64_t moment_group_key(const struct moment *moment, uint32_t index)

@@ -44,6 +44,8 @@ struct moment_section {
 	bool has_steps;
 };
 
+struct shared_steps; /* screen/moment_steps.h */
+
 struct moment {
 	int uses; /* as a base, and 1 until moment_destroy(); of several threads */
 	/* The moment whose frames and causes this one uses; NULL: it has its own. */
@@ -62,6 +64,8 @@ struct moment {
 	/* By report_frame.index. */
 	uint64_t *frame_keys;
 	struct groups groups;
+	struct shared_steps
+		*shared_steps; /* of a base; of the thread that makes moments */
 	bool has_groups;
 };
 
@@ -71,7 +75,7 @@ struct moment_options {
 	bool is_split;   /* --group-by process: call paths of each process on their own */
 	bool with_lines; /* not with --no-lines */
 	struct debug_store *store; /* of --debug-dir; NULL: none */
-	bool with_steps;           /* call moment_find_steps() for each section */
+	bool with_steps;           /* find the steps of each section */
 	/* An earlier moment of the same run, made with these options and without a base,
 	 * whose frames and causes are used where nothing has changed; NULL: none. */
 	struct moment *base;

@@ -203,6 +203,22 @@ void known_deinit(struct known *known)
 	free(known->stacks);
 }
 
+const struct moment_path *known_path(const struct moment *base, size_t section,
+				     const struct report_row *row)
+{
+	const struct moment_path *path;
+	uint32_t at;
+
+	if (!base || section >= base->section_count || !row->frames ||
+	    row->stack >= base->made.snap->stacks.len)
+		return NULL;
+	at = base->sections[section].by_stack[row->stack];
+	if (at == MOMENT_NO_PATH)
+		return NULL;
+	path = &base->sections[section].paths.data[at];
+	return path->row->frames == row->frames ? path : NULL;
+}
+
 /* A report may make a quarter of the frames itself. */
 #define FRESH_SHARE 4
 

@@ -24,6 +24,11 @@ bool known_init(struct known *ret, const struct moment *before,
 		const struct moment *moment) __attribute__((warn_unused_result));
 void known_deinit(struct known *known);
 
+/* The path of `base` that has the frames of this row, at the same addresses in memory;
+ * NULL: none, or `base` is NULL. */
+const struct moment_path *known_path(const struct moment *base, size_t section,
+				     const struct report_row *row);
+
 /* Was so much of the report made anew that it should be kept for the next moments? */
 bool known_is_little(const struct known *known, const struct report *report);
 

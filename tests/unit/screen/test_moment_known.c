@@ -205,7 +205,12 @@ static struct moment *make(const struct state *state, struct moment *base)
 	struct snapshot_file file = {
 		.option = "--live", .path = "test", .is_quick = true};
 	struct moment_options how = {
-		.report = &options, .with_lines = true, .base = base};
+		.report = &options,
+		.with_lines = true,
+		/* The other one finds them when a call tree is shown. */
+		.with_steps = base,
+		.base = base,
+	};
 	struct moment *moment;
 	FILE *out = tmpfile();
 
@@ -261,6 +266,23 @@ static void check_paths(const struct moment *a, const struct moment *b)
 	}
 }
 
+static void check_steps(struct moment *a, struct moment *b)
+{
+	REQUIRE(moment_find_steps(a, 0) && moment_find_steps(b, 0));
+	for (size_t i = 0; i < a->sections[0].paths.len; i++) {
+		const struct moment_path *x = &a->sections[0].paths.data[i];
+		const struct moment_path *y = &b->sections[0].paths.data[i];
+
+		CHECK_INT(x->step_count, y->step_count);
+		for (uint32_t k = 0; k < x->step_count && k < y->step_count; k++) {
+			uint32_t of_a = a->sections[0].steps.data[x->first_step + k];
+			uint32_t of_b = b->sections[0].steps.data[y->first_step + k];
+
+			CHECK_INT(moment_group_key(a, of_a), moment_group_key(b, of_b));
+		}
+	}
+}
+
 /* Press the same keys; the two screens must be the same. */
 static void check_screens(struct ui *a, struct ui *b, const char *keys)
 {
@@ -312,6 +334,7 @@ static void changes(void)
 				   made[i]->base ? "has a" : "has no");
 		choose_base(&base, made[i]);
 		check_paths(made[i], fresh[i]);
+		check_steps(made[i], fresh[i]);
 		REQUIRE(ui_set_moment(&a, made[i]) && ui_set_moment(&b, fresh[i]));
 		if (i == 2 || i == 8)
 			REQUIRE(ui_mark(&a, made[i]) && ui_mark(&b, fresh[i]));

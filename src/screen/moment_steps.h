@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of call paths, for call trees. Private to the moment. */
+#ifndef SCREEN_MOMENT_STEPS_H
+#define SCREEN_MOMENT_STEPS_H
+
+#include "screen/moment.h"
+
+/* Fill the steps of all sections, if that was not done, with those of the base where the
+ * frames are the same. To be called by the thread that makes moments. False: memory is
+ * out. */
+bool moment_take_steps(struct moment *moment) __attribute__((warn_unused_result));
+
+/* NULL does nothing. */
+void shared_steps_destroy(struct shared_steps *shared);
+
+#endif
