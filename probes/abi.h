@@ -404,8 +404,9 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
  * does not begin before that wait is over. So all programs that wrote to a half have
  * ended when the half is used again.
  *
- * `journal` is an array of two maps, the halves. A half has only as many entries as recent
- * readings needed, because memtrace can replace it by a larger one between two readings.
+ * `journal` is an array of two maps, the halves. A half has only as many entries as
+ * recent readings needed, because memtrace can replace it by a larger one between two
+ * readings.
  */
 #define ABI_JOURNAL_ENTRIES        131072 /* in each half, at most */
 #define ABI_JOURNAL_HALF(draining) (((draining)-1) & 1)

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Numbers of call paths, by their hash in the table `stack_index` (abi_walk.h). */
 
-BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
-	    BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index_part,
+	    ENTRIES(STACK_BUCKETS_FIRST), BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG);
+BPF_TABLE("array_of_maps$stack_index_part", u32, u32, stack_index, STACK_INDEX_PARTS);
+
+/* The i-th bucket of a hash, or NULL. */
+ALWAYS_INLINE struct abi_stack_bucket *stack_bucket(u64 hash, u32 i)
+{
+	u32 part_at = i / 2;
+	u32 at = abi_live_hash(hash, part_at ? STACK_BUCKETS : STACK_BUCKETS_FIRST, i % 2);
+	void *part = stack_index.lookup(&part_at);
+
+	return part ? bpf_map_lookup_elem(part, &at) : NULL;
+}
 
 /* The number of the stack with this hash in a bucket, or ABI_NO_STACK. */
 ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
@@ -48,6 +59,53 @@ ALWAYS_INLINE u32 stack_index_insert(struct abi_stack_bucket *b, u64 tag, u64 ch
 	return ABI_NO_STACK;
 }
 
+/* The number of a stack, or ABI_NO_STACK. */
+ALWAYS_INLINE u32 stack_find(u64 hash, u64 check)
+{
+	u32 number = ABI_NO_STACK;
+
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < 2 * STACK_INDEX_PARTS; i++) {
+		struct abi_stack_bucket *b = stack_bucket(hash, i);
+
+		if (!b)
+			break;
+		number = stack_find_in(b, ABI_STACK_TAG(hash), check);
+		if (number != ABI_NO_STACK)
+			break;
+	}
+	return number;
+}
+
+/* As stack_index_insert(), in the first bucket that has room. */
+ALWAYS_INLINE u32 stack_insert(u64 hash, u64 check, u32 number)
+{
+	u32 stored = ABI_NO_STACK;
+
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < 2 * STACK_INDEX_PARTS; i++) {
+		struct abi_stack_bucket *b = stack_bucket(hash, i);
+
+		if (!b)
+			break;
+		stored = stack_index_insert(b, ABI_STACK_TAG(hash), check, number);
+		if (stored != ABI_NO_STACK)
+			break;
+	}
+	return stored;
+}
+
+/* Wake memtrace if the second part of the index is missing. */
+ALWAYS_INLINE void stack_index_ask(u32 number)
+{
+	u32 second = 1;
+	u64 news = 1;
+
+	if (STACK_INDEX_PARTS > 1 && number >= STACK_BUCKETS_FIRST &&
+	    !stack_index.lookup(&second))
+		room_news.ringbuf_output(&news, sizeof(news), 0);
+}
+
 /* The number of the stack that was walked in `s`. The end of the walk is known. */
 ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 			       struct abi_scratch *s, u32 allocator)
@@ -56,19 +114,9 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 
 	abi_stack_hash_end(&w->h, w->end, walk_gap(w));
 
-	u64 check = w->h.check, hash = w->h.hash, tag = ABI_STACK_TAG(hash);
-	u32 at1 = abi_live_hash(hash, STACK_BUCKETS, 0);
-	u32 at2 = abi_live_hash(hash, STACK_BUCKETS, 1);
-	struct abi_stack_bucket *b1 = stack_index.lookup(&at1);
-	struct abi_stack_bucket *b2 = stack_index.lookup(&at2);
+	u64 check = w->h.check, hash = w->h.hash;
+	u32 number = stack_find(hash, check);
 
-	if (!b1 || !b2)
-		return ABI_NO_STACK;
-
-	u32 number = stack_find_in(b1, tag, check);
-
-	if (number == ABI_NO_STACK)
-		number = stack_find_in(b2, tag, check);
 	if (number != ABI_NO_STACK)
 		return number;
 
@@ -88,14 +136,12 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 	if (next < MAX_STACKS)
 		head = stack_head(number);
 	stack_ask(number, at);
+	stack_index_ask(number);
 
 	u32 stored = ABI_NO_STACK;
 
-	if (head && stack_write(head, w, s, allocator, at)) {
-		stored = stack_index_insert(b1, tag, check, number);
-		if (stored == ABI_NO_STACK)
-			stored = stack_index_insert(b2, tag, check, number);
-	}
+	if (head && stack_write(head, w, s, allocator, at))
+		stored = stack_insert(hash, check, number);
 	/* Not stored, because another processor was first, say: give the record back. If
 	 * a third processor has taken the next number meanwhile, the record stays
 	 * unused. */

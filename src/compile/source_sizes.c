@@ -93,6 +93,9 @@ static uint32_t stack_pcs_blocks(const struct source_run *run)
 #define FEW_HEADS      1024
 #define FEW_PCS_BLOCKS 4
 
+/* Buckets in the first part of the index: 256 KiB. */
+#define FEW_STACK_BUCKETS 4096
+
 /* Room ahead of the stacks that there are, in elements. Two processors that make nothing
  * but new stacks use it up in some 5 ms. */
 #define HEADS_AHEAD      4096
@@ -114,6 +117,17 @@ static void compute_parts(const struct source_run *run, struct source_sizes *ret
 	ret->stacks_ahead = small ? 1 : source_parts(HEADS_AHEAD, ret->stacks_part);
 	ret->stack_pcs_ahead =
 		small ? 1 : source_parts(PCS_BLOCKS_AHEAD, ret->stack_pcs_part);
+}
+
+/* A stack goes to its first bucket if possible, since two processors may insert the same
+ * stack. So no bucket overflows until the index is some 25 % full. */
+static void compute_index(const struct source_run *run, struct source_sizes *ret)
+{
+	uint32_t few = run->small_parts ? 64 : FEW_STACK_BUCKETS;
+	uint32_t all = (uint32_t)(run->max_stacks * 4 / ABI_STACK_WAYS + 1);
+
+	ret->stack_buckets_first = all < few ? all : few;
+	ret->stack_buckets = all < few ? 0 : all;
 }
 
 /* Buckets of the first generation of `live`, at most: 6 MiB, 130,000 blocks until the
@@ -152,9 +166,7 @@ void source_sizes_compute(const struct source_run *run, struct source_sizes *ret
 
 	/*
 	 * With two choices of buckets of eight, and insertion into the emptier one, a
-	 * table is 70 % full before the first overflow. A stack goes to its first bucket
-	 * if possible, since two processors may insert the same stack; then that is about
-	 * 25 %.
+	 * table is 70 % full before the first overflow.
 	 */
 	*ret = (struct source_sizes){
 		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
@@ -162,7 +174,6 @@ void source_sizes_compute(const struct source_run *run, struct source_sizes *ret
 					 ? FEW_PROCESSES
 					 : power_of_two_from(run->config->max_processes),
 		.pending_spill = ABI_PENDING_SPILL,
-		.stack_buckets = (uint32_t)(run->max_stacks * 4 / ABI_STACK_WAYS + 1),
 		.max_stacks = (uint32_t)run->max_stacks,
 		.stack_depth = run->stack_depth,
 		.stack_pcs_blocks = stack_pcs_blocks(run),
@@ -174,9 +185,11 @@ void source_sizes_compute(const struct source_run *run, struct source_sizes *ret
 		.claims = FEW_CLAIMS,
 	};
 	compute_parts(run, ret);
+	compute_index(run, ret);
 	compute_live_sizes(run, ret);
 	if (run->no_atomics) {
-		ret->live_buckets = ret->live_generations = ret->stack_buckets = 0;
+		ret->live_buckets = ret->live_generations = 0;
+		ret->stack_buckets_first = ret->stack_buckets = 0;
 		ret->live_spill = (uint32_t)run->max_allocations;
 		ret->pending_spill = ABI_PENDING_ALL;
 		ret->claims = MANY_CLAIMS;

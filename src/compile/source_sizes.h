@@ -13,10 +13,11 @@ struct source_sizes {
 	/* 0 without atomics: all elements are in the spill maps then. */
 	uint32_t live_buckets; /* in the first generation */
 	uint32_t live_generations;
-	uint32_t live_spill;      /* entries */
-	uint32_t journal_entries; /* in each half of the journal at first */
-	uint32_t pending_spill;   /* entries */
-	uint32_t stack_buckets;
+	uint32_t live_spill;          /* entries */
+	uint32_t journal_entries;     /* in each half of the journal at first */
+	uint32_t pending_spill;       /* entries */
+	uint32_t stack_buckets_first; /* in the first part of `stack_index` */
+	uint32_t stack_buckets;       /* in the second part; 0: there is none */
 	uint32_t max_stacks;
 	uint32_t stack_depth;      /* return addresses per stack at most */
 	uint32_t stack_pcs_blocks; /* of `stack_pcs` (abi_walk.h) */

@@ -41,8 +41,8 @@ static struct error *add(struct part_table *t)
 		.type = BPF_MAP_TYPE_ARRAY,
 		.key_bytes = sizeof(uint32_t),
 		.value_bytes = t->value_bytes,
-		.entries = t->part_entries,
-		.flags = BPF_F_MMAPABLE,
+		.entries = t->later_entries ? t->later_entries : t->part_entries,
+		.flags = BPF_F_MMAPABLE | (t->later_entries ? ABI_LIVE_PART_FLAG : 0),
 	};
 	uint32_t next = t->known;
 	struct error *err;

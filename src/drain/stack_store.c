@@ -7,7 +7,11 @@
 
 #include "abi.h"
 #include "abi_walk.h"
+#include "bpf/mapped.h"
 #include "bpf/syscall.h"
+
+/* Of a stack, in the index. */
+#define BUCKETS 4
 
 static bool has_check(struct stack_store *store, uint32_t number, uint64_t check)
 {
@@ -23,8 +27,8 @@ static bool is_of(struct stack_store *store, uint64_t word,
 	       has_check(store, word & ABI_STACK_NUMBER_MASK, hash->check);
 }
 
-static uint32_t find(struct stack_store *store, const struct abi_stack_bucket *b,
-		     const struct abi_stack_hash *hash)
+static uint32_t find_in(struct stack_store *store, const struct abi_stack_bucket *b,
+			const struct abi_stack_hash *hash)
 {
 	for (int i = 0; i < ABI_STACK_WAYS; i++) {
 		uint64_t word = __atomic_load_n(&b->word[i], __ATOMIC_ACQUIRE);
@@ -40,7 +44,7 @@ static void make_room(struct stack_store *store, uint32_t number, uint64_t at)
 {
 	struct stack_tables *t = store->tables;
 	uint64_t block = at / ABI_PCS_BLOCK;
-	struct new_parts parts[2];
+	struct new_parts parts[STACK_TABLES];
 	struct error *err;
 
 	stack_tables_ask(t);
@@ -48,8 +52,8 @@ static void make_room(struct stack_store *store, uint32_t number, uint64_t at)
 	    !part_table_lacks(&t->pcs, (uint32_t)(block / t->pcs.part_entries + 1)))
 		return;
 	err = stack_tables_create(t, parts);
-	part_table_put(&parts[0]);
-	part_table_put(&parts[1]);
+	for (int i = 0; i < STACK_TABLES; i++)
+		part_table_put(&parts[i]);
 	/* The stack may have room all the same. */
 	error_destroy(err);
 }
@@ -95,8 +99,68 @@ static uint32_t insert_in(struct stack_store *store, struct abi_stack_bucket *b,
 	return ABI_NO_STACK;
 }
 
-static uint32_t add(struct stack_store *store, struct abi_stack_bucket *first,
-		    struct abi_stack_bucket *second, const struct stored_stack *stack,
+static uint32_t buckets_of(const struct stack_store *store, int part)
+{
+	return part ? store->sizes->stack_buckets : store->sizes->stack_buckets_first;
+}
+
+/* Like stack_bucket() of the probes. */
+static struct abi_stack_bucket *bucket(struct stack_store *store, uint64_t hash, int i)
+{
+	int part = i / 2, fd;
+	uint32_t count = buckets_of(store, part);
+
+	if (!store->index[part]) {
+		fd = part_table_part(&store->tables->index, (uint32_t)part);
+		if (fd >= 0)
+			store->index[part] =
+				mapped_open(fd, count * sizeof(struct abi_stack_bucket));
+	}
+	return store->index[part] ? &store->index[part][abi_live_hash(hash, count, i % 2)]
+				  : NULL;
+}
+
+void stack_store_deinit(struct stack_store *store)
+{
+	for (int part = 0; part < 2; part++) {
+		if (store->index[part])
+			mapped_close(store->index[part],
+				     buckets_of(store, part) *
+					     sizeof(struct abi_stack_bucket));
+		store->index[part] = NULL;
+	}
+}
+
+/* Like stack_find() of the probes. */
+static uint32_t find(struct stack_store *store, const struct abi_stack_hash *hash)
+{
+	struct abi_stack_bucket *b;
+	uint32_t number = ABI_NO_STACK;
+
+	for (int i = 0; i < BUCKETS && (b = bucket(store, hash->hash, i)); i++) {
+		number = find_in(store, b, hash);
+		if (number != ABI_NO_STACK)
+			break;
+	}
+	return number;
+}
+
+/* Like stack_insert() of the probes. */
+static uint32_t insert_first(struct stack_store *store, const struct abi_stack_hash *hash,
+			     uint32_t number)
+{
+	struct abi_stack_bucket *b;
+	uint32_t stored = ABI_NO_STACK;
+
+	for (int i = 0; i < BUCKETS && (b = bucket(store, hash->hash, i)); i++) {
+		stored = insert_in(store, b, hash, number);
+		if (stored != ABI_NO_STACK)
+			break;
+	}
+	return stored;
+}
+
+static uint32_t add(struct stack_store *store, const struct stored_stack *stack,
 		    const struct abi_stack_hash *hash)
 {
 	uint64_t *used = &store->control->stacks_used;
@@ -113,10 +177,8 @@ static uint32_t add(struct stack_store *store, struct abi_stack_bucket *first,
 	    !write_record(store, (uint32_t)next, at, stack, hash->check))
 		return ABI_NO_STACK;
 
-	uint32_t number = insert_in(store, first, hash, (uint32_t)next);
+	uint32_t number = insert_first(store, hash, (uint32_t)next);
 
-	if (number == ABI_NO_STACK)
-		number = insert_in(store, second, hash, (uint32_t)next);
 	after = next + 1;
 	if (number != next) {
 		__atomic_compare_exchange_n(used, &after, next, false, __ATOMIC_SEQ_CST,
@@ -132,17 +194,9 @@ static uint32_t number_by_table(struct stack_store *store,
 				const struct stored_stack *stack,
 				const struct abi_stack_hash *hash)
 {
-	struct abi_stack_bucket *first, *second;
-	uint32_t number;
+	uint32_t number = find(store, hash);
 
-	first = &store->index[abi_live_hash(hash->hash, store->sizes->stack_buckets, 0)];
-	second = &store->index[abi_live_hash(hash->hash, store->sizes->stack_buckets, 1)];
-	number = find(store, first, hash);
-	if (number == ABI_NO_STACK)
-		number = find(store, second, hash);
-	if (number == ABI_NO_STACK)
-		number = add(store, first, second, stack, hash);
-	return number;
+	return number == ABI_NO_STACK ? add(store, stack, hash) : number;
 }
 
 /* --- by the hashes ---------------------------------------------------------------- */
@@ -208,8 +262,8 @@ uint32_t stack_store_number(struct stack_store *store, const struct stored_stack
 	for (size_t i = 0; i < stack->depth; i++)
 		abi_stack_hash_step(&hash, stack->pcs[i]);
 	abi_stack_hash_end(&hash, stack->end, (uint32_t)stack->gap);
-	number = store->index ? number_by_table(store, stack, &hash)
-			      : number_by_hash(store, stack, &hash);
+	number = store->tables->by_hash ? number_by_hash(store, stack, &hash)
+					: number_by_table(store, stack, &hash);
 	if (number == ABI_NO_STACK)
 		store->refused++;
 	return number;

@@ -17,8 +17,8 @@ struct abi_control;
 struct abi_stack_bucket;
 
 struct stack_store {
-	struct abi_stack_bucket *index; /* mapped; borrowed. NULL: the hashes are used */
-	int numbers_fd, claims_fd;      /* maps of probes/hashes/stack_number.c */
+	struct abi_stack_bucket *index[2]; /* mapped parts; NULL: not yet */
+	int numbers_fd, claims_fd;         /* maps of probes/hashes/stack_number.c */
 	const struct source_sizes *sizes;
 	struct stack_tables *tables;   /* borrowed */
 	struct record_windows records; /* struct abi_stack_head */
@@ -37,6 +37,9 @@ struct stored_stack {
 	size_t gap;   /* frames are left out before pcs[gap]; 0: none */
 	uint32_t end; /* enum abi_stack_end */
 };
+
+/* Unmap what stack_store_number() has mapped, except `records` and `pcs`. */
+void stack_store_deinit(struct stack_store *store);
 
 /* Get the number of the stack; store it if necessary. Returns ABI_NO_STACK if the tables
  * are full, and counts that. */

@@ -20,10 +20,18 @@ void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 	part_table_open(&t->pcs, "stack_pcs", maps->stack_pcs, maps->stack_pcs_part,
 			ABI_PCS_BLOCK_BYTES(sizes->stack_depth), sizes->stack_pcs_blocks,
 			sizes->stack_pcs_part);
+	if (by_hash)
+		return;
+	part_table_open(&t->index, "stack_index", maps->stack_index,
+			maps->stack_index_part, sizeof(struct abi_stack_bucket),
+			sizes->stack_buckets_first, sizes->stack_buckets_first);
+	t->index.later_entries = sizes->stack_buckets;
+	t->index.count = sizes->stack_buckets ? 2 : 1;
 }
 
 void stack_tables_close(struct stack_tables *t)
 {
+	part_table_close(&t->index);
 	part_table_close(&t->heads);
 	part_table_close(&t->pcs);
 }
@@ -61,12 +69,23 @@ static uint32_t parts_of_pcs(const struct stack_tables *t)
 			 t->sizes->stack_pcs_ahead);
 }
 
-struct error *stack_tables_create(struct stack_tables *t, struct new_parts ret[2])
+static uint32_t parts_of_index(const struct stack_tables *t)
+{
+	return heads_used(t) >= t->sizes->stack_buckets_first ? 2 : 1;
+}
+
+struct error *stack_tables_create(struct stack_tables *t,
+				  struct new_parts ret[STACK_TABLES])
 {
 	struct error *err = part_table_create(&t->heads, parts_of_heads(t), &ret[0]);
 
 	ret[1] = (struct new_parts){.table = &t->pcs};
-	return err ? err : part_table_create(&t->pcs, parts_of_pcs(t), &ret[1]);
+	ret[2] = (struct new_parts){.table = &t->index};
+	if (!err)
+		err = part_table_create(&t->pcs, parts_of_pcs(t), &ret[1]);
+	if (!err && !t->by_hash)
+		err = part_table_create(&t->index, parts_of_index(t), &ret[2]);
+	return err;
 }
 
 void stack_tables_ask(const struct stack_tables *t)
@@ -74,7 +93,8 @@ void stack_tables_ask(const struct stack_tables *t)
 	const uint64_t one = 1;
 
 	if (t->grower_fd >= 0 && (part_table_lacks(&t->heads, parts_of_heads(t)) ||
-				  part_table_lacks(&t->pcs, parts_of_pcs(t))))
+				  part_table_lacks(&t->pcs, parts_of_pcs(t)) ||
+				  part_table_lacks(&t->index, parts_of_index(t))))
 		(void)!write(t->grower_fd, &one, sizeof(one));
 }
 

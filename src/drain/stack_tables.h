@@ -6,9 +6,12 @@
 #include "compile/source_sizes.h"
 #include "drain/part_table.h"
 
+#define STACK_TABLES 3 /* the tables in struct stack_tables */
+
 struct stack_tables {
 	struct part_table heads; /* `stacks`: struct abi_stack_head */
 	struct part_table pcs;   /* `stack_pcs` */
+	struct part_table index; /* `stack_index`; not if by_hash */
 	const struct source_sizes *sizes;
 	struct abi_control *control; /* mapped; borrowed */
 	bool by_hash;                /* each stack has room for the largest depth */
@@ -17,10 +20,10 @@ struct stack_tables {
 
 /* Descriptors of the maps; all are borrowed. */
 struct stack_maps {
-	int stacks, stacks_part, stack_pcs, stack_pcs_part;
+	int stacks, stacks_part, stack_pcs, stack_pcs_part, stack_index, stack_index_part;
 };
 
-/* The probes can use the tables after part_table_put_all() for both. */
+/* The probes can use the tables after part_table_put_all() for each. */
 void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 		       const struct source_sizes *sizes, struct abi_control *control,
 		       bool by_hash);
@@ -28,9 +31,10 @@ void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 void stack_tables_close(struct stack_tables *t);
 
 /* Create the parts that the tables should have: for all stacks that have a number, and
- * ahead of them as many as the probes ask for. Any thread may call this. ret[0] and
- * ret[1] are to be put. */
-struct error *stack_tables_create(struct stack_tables *t, struct new_parts ret[2])
+ * ahead of them as many as the probes ask for. Any thread may call this. They are to
+ * be put. */
+struct error *stack_tables_create(struct stack_tables *t,
+				  struct new_parts ret[STACK_TABLES])
 	__attribute__((warn_unused_result));
 
 /* Let the thread that adds parts do so if that is needed. */

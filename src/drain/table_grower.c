@@ -96,18 +96,19 @@ static bool put_refused(struct table_grower *g, struct part_table *t)
 /* Returns how long to wait until the next attempt, in ms; -1: until there are news. */
 static int grow(struct table_grower *g)
 {
-	struct new_parts parts[2];
+	struct new_parts parts[STACK_TABLES];
 	struct error *err = stack_tables_create(g->stacks, parts);
-	/* Both are tried. */
+	/* All are tried. */
 	bool heads = put_refused(g, &g->stacks->heads);
 	bool pcs = put_refused(g, &g->stacks->pcs);
+	bool index = put_refused(g, &g->stacks->index);
 
-	put(g, &parts[0]);
-	put(g, &parts[1]);
+	for (int i = 0; i < STACK_TABLES; i++)
+		put(g, &parts[i]);
 	while (!err && g->live && live_table_wants_more(g->live))
 		err = live_table_grow(g->live);
 	if (!err)
-		return heads || pcs ? RETRY_MS : -1;
+		return heads || pcs || index ? RETRY_MS : -1;
 	/* Blocks and stacks without room are counted meanwhile. */
 	error_destroy(err);
 	return RETRY_MS;
@@ -118,11 +119,13 @@ static void begin(struct table_grower *g)
 {
 	put(g, &(struct new_parts){&g->stacks->heads, 0, 1});
 	put(g, &(struct new_parts){&g->stacks->pcs, 0, 1});
+	put(g, &(struct new_parts){&g->stacks->index, 0, g->stacks->index.known});
 	for (uint32_t half = 0; g->journal && !g->failed && half < 2; half++)
 		g->failed = journal_table_put(g->journal, half);
 	for (size_t i = 0; i < PUTTERS; i++)
 		end_putter(&g->putters[i]);
-	if (g->stacks->heads.is_unput || g->stacks->pcs.is_unput)
+	if (g->stacks->heads.is_unput || g->stacks->pcs.is_unput ||
+	    g->stacks->index.is_unput)
 		g->failed = error_first(g->failed,
 					error_create(ERROR_IO,
 						     "cannot make the tables of stacks%s",

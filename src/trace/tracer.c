@@ -87,6 +87,8 @@ static struct error *open_maps(struct tracer *t)
 		{"stacks_part", &stacks.stacks_part, 0, false},
 		{"stack_pcs", &stacks.stack_pcs, 0, false},
 		{"stack_pcs_part", &stacks.stack_pcs_part, 0, false},
+		{"stack_index", &stacks.stack_index, 0, true},
+		{"stack_index_part", &stacks.stack_index_part, 0, true},
 		{"event_counts", &t->event_counts, MODE_HITS, false},
 	};
 

@@ -29,7 +29,6 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 		{"unwind_pages", &maps.unwind_pages, false},
 		{"unwind_rules", &maps.unwind_rules, false},
 		{"untraced_movers", &maps.untraced_movers, false},
-		{"stack_index", &maps.stack_index, !t->by_hash},
 		{"stack_numbers", &maps.stack_numbers, t->by_hash},
 		{"stack_claims", &maps.stack_claims, t->by_hash},
 	};

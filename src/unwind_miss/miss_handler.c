@@ -69,7 +69,7 @@ struct miss_handler {
 	struct rule_table rules;
 	struct stack_store stacks;
 	struct abi_moves *moves;
-	size_t rules_bytes, index_bytes, moves_bytes;
+	size_t rules_bytes, moves_bytes;
 	struct ring *ring;
 	struct miss_processes processes;
 	struct miss_tables tables;
@@ -344,7 +344,7 @@ static struct error *start_thread(struct miss_handler *l)
 static struct error *map_tables(struct miss_handler *l)
 {
 	const struct miss_maps *maps = &l->maps;
-	void *rules, *index = NULL, *moves;
+	void *rules, *moves;
 	struct error *err;
 
 	err = map_table(maps->rules,
@@ -357,14 +357,6 @@ static struct error *map_tables(struct miss_handler *l)
 	l->rules.bucket_count = maps->sizes->rule_buckets;
 	l->rules.spill_fd = maps->rule_spill;
 	l->rules.control = maps->control;
-	if (maps->stack_index >= 0)
-		err = map_table(maps->stack_index,
-				(size_t)maps->sizes->stack_buckets *
-					sizeof(struct abi_stack_bucket),
-				&l->index_bytes, &index);
-	if (err)
-		return err;
-	l->stacks.index = index;
 	l->stacks.numbers_fd = maps->stack_numbers;
 	l->stacks.claims_fd = maps->stack_claims;
 	l->stacks.sizes = maps->sizes;
@@ -440,7 +432,7 @@ void miss_handler_destroy(struct miss_handler *l)
 	miss_tables_deinit(&l->tables);
 	mapped_close(l->moves, l->moves_bytes);
 	mapped_close(l->rules.buckets, l->rules_bytes);
-	mapped_close(l->stacks.index, l->index_bytes);
+	stack_store_deinit(&l->stacks);
 	rule_table_deinit(&l->rules);
 	aliases_deinit(&l->aliases);
 	stack_pages_deinit(&l->pages);

@@ -34,8 +34,7 @@ struct miss_maps {
 		unwind_rules;            /* -1: the probes have no unwind tables */
 	const struct fence *fence;       /* borrowed */
 	int untraced_movers;             /* -1: not system-wide */
-	int stack_index;                 /* -1: use the two maps below instead */
-	int stack_numbers, stack_claims; /* of drain/stack_store.h */
+	int stack_numbers, stack_claims; /* of drain/stack_store.h; -1: not by hash */
 };
 
 struct miss_handler_counts {

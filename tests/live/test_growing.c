@@ -12,7 +12,7 @@
 #include "live/trace.h"
 
 /* Kernel memory of memtrace's maps with a small target. */
-#define SMALL_MB 43
+#define SMALL_MB 35
 
 /* What fdinfo shows of a map (bpf_map_show_fdinfo(), kernel/bpf/syscall.c of Linux). */
 struct map {

@@ -22,9 +22,11 @@
 #define STACK_PCS_BLOCKS (MAX_STACKS * STACK_DEPTH / ABI_PCS_BLOCK + 1)
 #define STACK_PCS_PART   32
 #else
-#define STACK_BUCKETS    (MAX_STACKS * 4 / ABI_STACK_WAYS + 1)
-#define STACK_PCS_BLOCKS 5
-#define STACK_PCS_PART   2
+#define STACK_BUCKETS_FIRST 512
+#define STACK_BUCKETS       (MAX_STACKS * 4 / ABI_STACK_WAYS + 1)
+#define STACK_INDEX_PARTS   2
+#define STACK_PCS_BLOCKS    5
+#define STACK_PCS_PART      2
 #endif
 #define STACKS_PART     512
 #define STACKS_AHEAD    2
@@ -96,6 +98,7 @@ static struct tracee tracee = {&host.control};
 /* Return addresses in a part, and the parts that there are. */
 #define WORDS (STACK_PCS_PART * ABI_PCS_BLOCK)
 static u32 parts, part_words;
+static bool __attribute__((unused)) has_second; /* the second part of the index */
 
 static void begin(void)
 {
@@ -103,6 +106,7 @@ static void begin(void)
 	memset(&host, 0, sizeof(host));
 	host_now = &context;
 	parts = part_words = 1;
+	has_second = false;
 }
 
 static u64 asked(void)
@@ -131,6 +135,12 @@ static void grow(void)
 		return;
 #if TABLES_ARE_HASHES
 	words = heads * STACK_DEPTH;
+#else
+	if (!has_second && heads >= STACK_BUCKETS_FIRST) {
+		add_part(&host_map_stack_index, 1, sizeof(struct abi_stack_bucket),
+			 STACK_BUCKETS);
+		has_second = true;
+	}
 #endif
 	for (; parts < STACKS_PARTS && parts <= heads / STACKS_PART + STACKS_AHEAD;
 	     parts++)
@@ -142,6 +152,22 @@ static void grow(void)
 		add_part(&host_map_stack_pcs, part_words, sizeof(struct pcs_block),
 			 STACK_PCS_PART);
 }
+
+#if !TABLES_ARE_HASHES
+static u32 words_in_second(void)
+{
+	u32 second = 1, n = 0;
+	struct host_map *part = stack_index.lookup(&second);
+
+	for (u32 i = 0; i < STACK_BUCKETS; i++) {
+		const struct abi_stack_bucket *b = bpf_map_lookup_elem(part, &i);
+
+		for (int way = 0; way < ABI_STACK_WAYS; way++)
+			n += b->word[way] != 0;
+	}
+	return n;
+}
+#endif
 
 static u64 pc_of(u32 stack, u32 frame)
 {
@@ -312,6 +338,12 @@ static void a_half_full_part_asks(void)
 		store(i, 1);
 	CHECK_INT(parts, STACKS_PARTS);
 	CHECK_INT(asked(), 0);
+	/* The index has overflowed into its second part, and every stack is found. */
+	for (i = 0; i < MAX_STACKS; i++)
+		CHECK_INT(store_only(i, 1), i);
+#if !TABLES_ARE_HASHES
+	CHECK(words_in_second() > 10);
+#endif
 #if !TABLES_ARE_HASHES
 	/* The same for return addresses. */
 	begin();

@@ -253,8 +253,9 @@ struct stack_tables *tables_stacks(void)
 
 void tables_begin(void)
 {
-	const struct stack_maps maps = {fd_of("stacks"), fd_of("stacks_part"),
-					fd_of("stack_pcs"), fd_of("stack_pcs_part")};
+	const struct stack_maps maps = {fd_of("stacks"),      fd_of("stacks_part"),
+					fd_of("stack_pcs"),   fd_of("stack_pcs_part"),
+					fd_of("stack_index"), fd_of("stack_index_part")};
 	struct abi_control *control = host_map_array(host_map_find("control"));
 	struct variant variant;
 
@@ -263,6 +264,7 @@ void tables_begin(void)
 	stack_tables_open(&stacks, &maps, &sizes_now, control, variant.run.no_atomics);
 	part_table_put_all(&stacks.heads);
 	part_table_put_all(&stacks.pcs);
+	part_table_put_all(&stacks.index);
 	if (!host_map_find("live"))
 		return;
 	REQUIRE(!live_table_open(fd_of("live"), fd_of("live_part"), &sizes_now, control,
@@ -282,13 +284,13 @@ void tables_end(void)
 
 void tables_grow(void)
 {
-	struct new_parts parts[2];
+	struct new_parts parts[STACK_TABLES];
 
 	if (pthread_mutex_trylock(&grow_lock))
 		return;
 	REQUIRE(!stack_tables_create(&stacks, parts));
-	part_table_put(&parts[0]);
-	part_table_put(&parts[1]);
+	for (int i = 0; i < STACK_TABLES; i++)
+		part_table_put(&parts[i]);
 	if (live.control && live_table_wants_more(&live))
 		REQUIRE(!live_table_grow(&live));
 	pthread_mutex_unlock(&grow_lock);

@@ -389,6 +389,7 @@ static void tables_hold_what_is_promised(void)
 		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK >=
 		      run.max_stacks * 16);
 		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >= 4 * run.max_stacks);
+		CHECK(z.stack_buckets_first < z.stack_buckets);
 	}
 }
 
