@@ -2,27 +2,28 @@
 #include "bpf/fence.h"
 
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <linux/bpf.h>
 
+#include "bpf/code_load.h"
 #include "bpf/syscall.h"
 
 /* Create a map of one element. Returns -1 on failure. */
 static int create_map(uint32_t type, int inner)
 {
-	union bpf_attr attr;
+	const struct code_map map = {
+		.name = "fence",
+		.type = type,
+		.key_bytes = sizeof(uint32_t),
+		.value_bytes = sizeof(uint32_t),
+		.entries = 1,
+	};
 	int fd;
+	struct error *err = code_map_make(&map, inner, &fd);
 
-	memset(&attr, 0, sizeof(attr));
-	attr.map_type = type;
-	attr.key_size = attr.value_size = sizeof(uint32_t);
-	attr.max_entries = 1;
-	if (inner >= 0)
-		attr.inner_map_fd = (uint32_t)inner;
-	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-	return fd < 0 ? -1 : fd;
+	error_destroy(err);
+	return err ? -1 : fd;
 }
 
 void fence_open(struct fence *ret)
