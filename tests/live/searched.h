@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Start a program that has lost some of its blocks (targets/holder.c). */
+/* Start a program that has lost some of its blocks (targets/holder.c), and read what a
+ * search finds. */
 #ifndef LIVE_SEARCHED_H
 #define LIVE_SEARCHED_H
+
+#include <string.h>
 
 #include "live/trace.h"
 
@@ -15,6 +18,29 @@ static inline struct live_process *searched_start(const char *options,
 	memtrace = memtrace_start(live_pid(*target), options);
 	oracle_do(*target, "make");
 	return memtrace;
+}
+
+/* The sum of `key` over the rows of a site (`is_of_search`: of their verdicts): a site
+ * may be called from several places. -1: it has no row. */
+static inline int64_t searched_sum(const json_t *report, const char *site,
+				   bool is_of_search, const char *key)
+{
+	const json_t *stacks = live_get(report, "heap.stacks"), *row;
+	int64_t sum = 0;
+	bool is_there = false;
+	size_t i;
+
+	json_array_foreach (stacks, i, row) {
+		const char *name = row_site(row);
+		const json_t *of =
+			is_of_search ? json_object_get(row, "unreachable") : row;
+
+		if (!name || strcmp(name, site) != 0)
+			continue;
+		is_there = true;
+		sum += json_integer_value(json_object_get(of, key));
+	}
+	return is_there ? sum : -1;
 }
 
 #endif

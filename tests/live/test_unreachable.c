@@ -21,32 +21,9 @@
 
 #define MOVES 10 /* searches while an array moves */
 
-/* The sum of `key` over the rows of a site: a site may be called from several places.
- * -1: it has no row. */
-static int64_t sum_of(const json_t *report, const char *site, bool is_of_search,
-		      const char *key)
-{
-	const json_t *stacks = live_get(report, "heap.stacks"), *row;
-	int64_t sum = 0;
-	bool is_there = false;
-	size_t i;
-
-	json_array_foreach (stacks, i, row) {
-		const char *name = row_site(row);
-		const json_t *of =
-			is_of_search ? json_object_get(row, "unreachable") : row;
-
-		if (!name || strcmp(name, site) != 0)
-			continue;
-		is_there = true;
-		sum += json_integer_value(json_object_get(of, key));
-	}
-	return is_there ? sum : -1;
-}
-
 static int64_t found(const json_t *report, const char *site, const char *key)
 {
-	return sum_of(report, site, true, key);
+	return searched_sum(report, site, true, key);
 }
 
 /* `more_lost`: number of lost blocks of the site, in addition to site->lost. */
@@ -63,7 +40,7 @@ static void check_site_but(const json_t *report, const struct holder_site *site,
 		{"unverified_blocks", 0},
 		{"lost_but_freed_blocks", 0},
 	};
-	int64_t blocks = sum_of(report, site->name, false, "blocks");
+	int64_t blocks = searched_sum(report, site->name, false, "blocks");
 
 	check_state.checks++;
 	if (blocks != site->blocks)
