@@ -314,33 +314,39 @@ static FILE *open_file(struct screen *screen)
 	return out;
 }
 
-/* The screen has the same file, and may do anything to it. */
-static bool end_file(FILE *out, uint64_t *ret_bytes)
+/* Returns a descriptor for the screen, which can only read and has its own position, so
+ * that it cannot disturb the next snapshot. -1: failed. */
+static int end_file(FILE *out, uint64_t *ret_bytes)
 {
+	char path[64];
 	off_t size;
 
 	if (fflush(out) || ferror(out))
-		return false;
+		return -1;
 	size = ftello(out);
+	if (size < 0 || ftruncate(fileno(out), size))
+		return -1;
 	*ret_bytes = (uint64_t)size;
-	return size >= 0 && !ftruncate(fileno(out), size) &&
-	       !lseek(fileno(out), 0, SEEK_SET);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(out));
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 struct error *screen_give(struct screen *screen, const struct snapshot *snap)
 {
 	_cleanup_(fclosep) FILE *out = open_file(screen);
 	struct pipe_message message = {.kind = PIPE_SNAPSHOT};
+	_cleanup_(closep) int reader = -1;
 	struct error *err = out ? snapshot_write_quickly(snap, out) : NULL;
 
 	if (err)
 		return err;
-	if (!out || !end_file(out, &message.value))
+	reader = out ? end_file(out, &message.value) : -1;
+	if (reader < 0)
 		return error_errno(ERROR_IO, errno,
 				   "cannot send a snapshot to the screen");
 	take_stderr(screen);
-	if (fd_message_send_some(screen->socket, &message, sizeof(message),
-				 &screen->file_fd, 1) == sizeof(message)) {
+	if (fd_message_send_some(screen->socket, &message, sizeof(message), &reader, 1) ==
+	    sizeof(message)) {
 		screen->is_ready = false;
 		screen->is_shown = true;
 	}

@@ -30,6 +30,7 @@ static const struct opener {
 	{"tracees/system_wide.c", 2, "/proc, and what the user names"},
 	{"observe/feed.c", 1, "/proc/self"},
 	{"serve/listener.c", 4, "what the user names"},
+	{"screen/screen.c", 1, "/proc/self/fd/N of its memory file"},
 	{"session/fetch_cache.c", 4, "what the user names"},
 	{"files/new_file.c", 15, "output files"},
 	{"cli/prime.c", 2, "/dev/null and its own program"},
