@@ -75,12 +75,23 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-static bool has_body(struct MHD_Connection *connection)
-{
-	const char *length = header(connection, "Content-Length");
+/* Headers may come several times, and a proxy before us may have taken another one. */
+struct headers {
+	unsigned hosts;
+	bool has_body;
+};
 
-	return header(connection, "Transfer-Encoding") ||
-	       (length && strspn(length, "0") != strlen(length));
+static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const char *key,
+				      const char *value)
+{
+	struct headers *headers = arg;
+
+	(void)kind;
+	headers->hosts += !strcasecmp(key, "Host");
+	headers->has_body |= !strcasecmp(key, "Transfer-Encoding");
+	headers->has_body |= !strcasecmp(key, "Content-Length") && value &&
+			     strspn(value, "0") != strlen(value);
+	return MHD_YES;
 }
 
 /* Why the request is refused; NULL: it is not. */
@@ -88,14 +99,21 @@ static const char *check(const struct server *server, struct MHD_Connection *con
 			 const char *method, unsigned *status)
 {
 	const char *host = header(connection, "Host");
+	struct headers headers = {.hosts = 0};
 
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_header, &headers);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
 		*status = MHD_HTTP_METHOD_NOT_ALLOWED;
 		return "only GET and HEAD are served";
 	}
-	if (has_body(connection)) {
+	if (headers.has_body) {
 		*status = MHD_HTTP_CONTENT_TOO_LARGE;
 		return "a request must have no body";
+	}
+	/* RFC 9112, 3.2. */
+	if (headers.hosts > 1) {
+		*status = MHD_HTTP_BAD_REQUEST;
+		return "a request must have one Host header";
 	}
 	if (server->options->checks_host && host && !host_is_local(host)) {
 		*status = MHD_HTTP_FORBIDDEN;

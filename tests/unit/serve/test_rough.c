@@ -97,6 +97,26 @@ static void wrong_requests_get_their_status(void)
 		{"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403},
 		{"GET /healthz HTTP/1.1\r\nHost: localhost.evil.example:1\r\n\r\n", 403},
 		{"GET /healthz HTTP/1.1\r\nHost: [::1]:9911\r\n\r\n", 200},
+		/* RFC 9112, 3.2: which of them is meant? */
+		{"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+		 400},
+		{"GET /healthz HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n",
+		 400},
+		{"GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		 404},
+		{"GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n", 505},
+		{"GET /healthz\r\n\r\n", 400},
+		{"GET /healthz HTTP/1.1\r\nHost: localhost\r\nbad\r\n\r\n", 400},
+		{"GET /healthz HTTP/1.1\r\nHost : localhost\r\n\r\n", 400},
+		{"GET /healthz HTTP/1.1\r\n Host: localhost\r\n\r\n", 400},
+		{"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+		 400},
+		{"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
+		 "Content-Length: 5\r\n\r\nabcde",
+		 413},
+		{"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+		 "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n",
+		 413},
 		/* RFC 9112, 3.2 */
 		{"GET /healthz HTTP/1.1\r\n\r\n", 400},
 		{"GET /healthz HTTP/1.0\r\n\r\n", 200},
