@@ -3,11 +3,13 @@
  * made from nothing, whatever has changed between the two. */
 #include "check.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "screen/compose.h"
+#include "screen/loader.h"
 #include "snapshot/file.h"
 #include "util/cleanup.h"
 
@@ -198,20 +200,11 @@ static struct snapshot *make_snapshot(const struct state *state)
 	return snap;
 }
 
-static struct moment *make(const struct state *state, struct moment *base)
+static struct snapshot_file make_file(const struct state *state)
 {
-	static const struct report_options options = {.color = false};
-	struct snapshot *snap = make_snapshot(state);
 	struct snapshot_file file = {
 		.option = "--live", .path = "test", .is_quick = true};
-	struct moment_options how = {
-		.report = &options,
-		.with_lines = true,
-		/* The other one finds them when a call tree is shown. */
-		.with_steps = base,
-		.base = base,
-	};
-	struct moment *moment;
+	struct snapshot *snap = make_snapshot(state);
 	FILE *out = tmpfile();
 
 	REQUIRE(out);
@@ -221,6 +214,23 @@ static struct moment *make(const struct state *state, struct moment *base)
 	file.size_bytes = (uint64_t)ftell(out);
 	rewind(out);
 	file.in = out;
+	return file;
+}
+
+static const struct report_options options = {.color = false};
+
+static struct moment *make(const struct state *state, struct moment *base)
+{
+	struct snapshot_file file = make_file(state);
+	struct moment_options how = {
+		.report = &options,
+		.with_lines = true,
+		/* The other one finds them when a call tree is shown. */
+		.with_steps = base,
+		.base = base,
+	};
+	struct moment *moment;
+
 	REQUIRE(!moment_create(&file, &how, &moment));
 	return moment;
 }
@@ -357,8 +367,69 @@ static void changes(void)
 	moment_release(base);
 }
 
+/* Wait for the next moment, and press keys meanwhile. */
+static struct moment *take_next(struct loader *loader, struct ui *ui)
+{
+	struct pollfd ready = {.fd = loader_fd(loader), .events = POLLIN};
+	_cleanup_(canvas_deinit) struct canvas canvas = {.columns = 0};
+	struct loader_result result;
+
+	while (poll(&ready, 1, 0) <= 0) {
+		if (!ui->model.moment)
+			continue;
+		(void)ui_key(ui, 'j');
+		compose(ui, &canvas);
+	}
+	REQUIRE(loader_take(loader, &result) && !result.err && result.moment);
+	return result.moment;
+}
+
+/* As a running screen does, which shows and ends moments while the next one is made. */
+static void by_the_loader(void)
+{
+	const struct moment_options how = {.report = &options, .with_lines = true};
+	const struct options run = {.live = true};
+	struct moment *shown = NULL, *marked = NULL;
+	struct loader *loader;
+	struct ui ui, other;
+
+	init_ui(&ui);
+	init_ui(&other);
+	REQUIRE(!loader_start(&how, &run, NULL, &loader));
+	for (size_t i = 0; i < STATES; i++) {
+		struct snapshot_file file = make_file(&states[i]);
+		struct moment *next, *fresh = make(&states[i], NULL);
+
+		loader_load(loader, &file, i > 4);
+		next = take_next(loader, &ui);
+		REQUIRE(ui_set_moment(&ui, next) && ui_set_moment(&other, fresh));
+		check_paths(next, fresh);
+		if (i == 2)
+			REQUIRE(ui_mark(&ui, marked = next));
+		if (i == 8) {
+			REQUIRE(ui_mark(&ui, NULL));
+			moment_destroy(marked);
+			marked = NULL;
+		}
+		if (!marked) {
+			model_select(&ui.model, 0);
+			model_select(&other.model, 0);
+			check_screens(&ui, &other, i % 2 ? "v3" : "v1");
+		}
+		if (shown != marked)
+			moment_destroy(shown);
+		moment_destroy(fresh);
+		shown = next;
+	}
+	ui_deinit(&ui);
+	ui_deinit(&other);
+	moment_destroy(shown);
+	loader_stop(loader);
+}
+
 int main(void)
 {
+	RUN(by_the_loader);
 	RUN(changes);
 	return check_done();
 }
