@@ -193,7 +193,7 @@ struct abi_scratch {
  * Such a pc has a rule of its own.
  */
 #define ABI_RULE_WAYS        4
-#define ABI_RULE_SPILL       65536
+#define ABI_RULE_SPILL       32768
 #define ABI_RULE_INTERRUPTED (1ull << 63)
 #define ABI_RULE_KEY(slot, pc, interrupted)                                              \
 	((uint64_t)(slot) << ABI_ADDRESS_BITS | ABI_KEY_ADDRESS(pc) | (interrupted))

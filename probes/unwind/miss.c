@@ -172,7 +172,8 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 
 /* Send the replaced return addresses and the walked frames, if there are any. Returns 0
  * if the ring has no room. */
-ALWAYS_INLINE int miss_add_more(struct abi_miss_room *r, const struct abi_scratch *s)
+ALWAYS_INLINE int miss_add_more(void *ring, struct abi_miss_room *r,
+				const struct abi_scratch *s)
 {
 	struct abi_miss *m = &r->walk;
 
@@ -185,7 +186,7 @@ ALWAYS_INLINE int miss_add_more(struct abi_miss_room *r, const struct abi_scratc
 	r->more.kind = ABI_MISS_MORE;
 	r->more.room = m->room;
 	bpf_probe_read_kernel(r->more.walked, sizeof(r->more.walked), s->pc);
-	return !misses.ringbuf_output(&r->more, sizeof(r->more), 0);
+	return !bpf_ringbuf_output(ring, &r->more, sizeof(r->more), 0);
 }
 
 /* --- the walk --------------------------------------------------------------------- */
@@ -250,13 +251,17 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 				    const struct abi_scratch *s, u32 allocator)
 {
 	struct abi_miss *m = &r->walk;
+	u32 first = 0;
+	void *ring = misses.lookup(&first);
 
+	if (!ring)
+		return ABI_NO_STACK;
 	m->kind = ABI_MISS_WALK;
 	m->process = t->slot;
 	m->family = s->family;
 	m->allocator = allocator;
 	miss_start(m, w, ctx);
-	if (!miss_add_more(r, s))
+	if (!miss_add_more(ring, r, s))
 		return ABI_NO_STACK;
 
 	u64 number = miss_number(r, t->ctl);
@@ -271,7 +276,7 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 	m->number = number;
 	m->time_ns = bpf_ktime_get_ns();
 	if (blocks > ABI_MISS_PAGES * ABI_MISS_BLOCKS ||
-	    misses.ringbuf_output(m, ABI_MISS_BYTES(blocks), 0)) {
+	    bpf_ringbuf_output(ring, m, ABI_MISS_BYTES(blocks), 0)) {
 		r->stale |= r->copied;
 		__sync_fetch_and_add(&t->ctl->misses_lost, 1);
 		return ABI_NO_STACK;

@@ -11,10 +11,6 @@
 #include "arch/arch.h"
 #include "abi.h"
 
-/* The ring of unwind misses. It holds 250 with whole copies of large stacks, or some
- * 30,000 that differ little from one another (abi_walk.h). */
-#define MISS_RING_BYTES (16u << 20)
-
 /* The ring of events for blocks whose stack has no number yet: 130,000 events. */
 #define LATE_RING_BYTES (4u << 20)
 
@@ -225,9 +221,7 @@ static bool add_rule_flags(struct source_flags *flags, const struct source_facts
 	const struct source_run *o = facts->run;
 	const struct source_sizes *z = facts->sizes;
 	bool ok = source_flags_add(flags, "-DUNWIND_RULES") &&
-		  source_flags_add(flags, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets) &&
-		  source_flags_add(flags, "-DMISS_RING_PAGES=%ld",
-				   (long)MISS_RING_BYTES / sysconf(_SC_PAGESIZE));
+		  source_flags_add(flags, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets);
 
 	if (o->may_goto && !o->mode->lacks_stack)
 		ok &= source_flags_add(flags, "-DUNWIND_TABLES") &&

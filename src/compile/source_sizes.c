@@ -135,8 +135,8 @@ static void compute_index(const struct source_run *run, struct source_sizes *ret
 #define FIRST_BUCKETS 32768
 
 /* Entries of live_spill, at most. It takes the blocks that come while a generation is
- * added: 65,536 entries are 50 ms of two processors that only allocate. */
-#define SPILL_MAX 65536
+ * added: 32,768 entries are 25 ms of two processors that only allocate. */
+#define SPILL_MAX 32768
 
 /* A half of the journal takes 160 KiB at first. */
 #define FEW_JOURNAL_ENTRIES 4096

@@ -5,7 +5,7 @@
 #include "bpf/mapped.h"
 
 /* While a table of so many slots is read, the probes may well write an entry. */
-#define SLOTS_PER_ENTRY 32
+#define SLOTS_PER_ENTRY 48
 
 static bool apply_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
 {

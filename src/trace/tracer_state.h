@@ -17,6 +17,7 @@
 #include "bpf/ring.h"
 #include "kernel_heap/kernel_events.h"
 #include "unwind_miss/miss_handler.h"
+#include "unwind_miss/miss_ring.h"
 #include "unwind_miss/mapping_book.h"
 #include "compile/source.h"
 #include "bpf/ticks.h"

@@ -12,7 +12,7 @@
 #include "unwind_miss/aliases.h"
 #include "unwind_miss/miss_tables.h"
 #include "bpf/mapped.h"
-#include "bpf/ring.h"
+#include "unwind_miss/miss_ring.h"
 #include "unwind_miss/miss_walk.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -70,7 +70,7 @@ struct miss_handler {
 	struct stack_store stacks;
 	struct abi_moves *moves;
 	size_t rules_bytes, moves_bytes;
-	struct ring *ring;
+	struct miss_ring ring;
 	struct miss_processes processes;
 	struct miss_tables tables;
 	struct aliases aliases; /* protected by alias_lock */
@@ -215,9 +215,11 @@ static struct batch take_batch(struct miss_handler *l, bool is_miss_handler,
 	miss_processes_look_at_parents(&l->processes);
 	/* Build a newly mapped library's table at once: it is initialized right after it
 	 * is mapped. Most libraries are small. */
-	if (miss_tables_show_mapped(&l->tables))
+	bool is_mapped = miss_tables_show_mapped(&l->tables);
+
+	if (is_mapped)
 		(void)sweep(l, SWEEP_SLICE_NS);
-	batch.is_empty = ring_consume(l->ring) >= 0;
+	batch.is_empty = ring_consume(l->ring.ring) >= 0;
 	batch.walks = l->batch;
 	if (rule_table_is_crowded(&l->rules))
 		miss_processes_evict(&l->processes);
@@ -234,6 +236,10 @@ static struct batch take_batch(struct miss_handler *l, bool is_miss_handler,
 	batch.is_waiting = is_miss_handler && !batch.is_sweeping && batch.is_empty &&
 			   unwind_tables_has_more(&l->tables.files);
 	batch.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS);
+	if (is_miss_handler)
+		miss_ring_fit(&l->ring,
+			      is_mapped || batch.is_sweeping || batch.is_waiting,
+			      batch.walks, now_ns);
 	return batch;
 }
 
@@ -261,9 +267,7 @@ static struct batch consume(struct miss_handler *l, struct cpu_meter *own)
 
 static int watch_or_none(const struct miss_handler *l)
 {
-	const struct watch *watch = l->processes.code.watch;
-
-	return watch ? watch_fd(watch) : -1;
+	return l->processes.code.watch ? watch_fd(l->processes.code.watch) : -1;
 }
 
 /* Wait until there may be misses to handle, or the thread must stop. */
@@ -273,12 +277,12 @@ static void await_walks(struct miss_handler *l, const struct batch *last)
 	 * may signal the next one only at its next tick. */
 	struct pollfd fds[] = {
 		{.fd = l->stop_fd, .events = POLLIN},
-		{.fd = ring_fd(l->ring), .events = POLLIN},
+		{.fd = ring_fd(l->ring.ring), .events = POLLIN},
 		{.fd = l->wake_fd, .events = POLLIN},
 		{.fd = watch_or_none(l), .events = POLLIN},
 	};
 
-	if (ring_is_held_up(l->ring))
+	if (ring_is_held_up(l->ring.ring))
 		usleep(GIVE_WAY_US);
 	if (last->rest_ns)
 		poll(fds, 1,
@@ -302,6 +306,7 @@ static void *run(void *arg)
 
 	cpu_meter_begin(&meter);
 	pthread_setname_np(pthread_self(), THREAD_NAME);
+	miss_ring_begin(&l->ring);
 	while (read(l->stop_fd, &stop, sizeof(stop)) < 0) {
 		await_walks(l, &batch);
 		(void)!read(l->wake_fd, &stop, sizeof(stop));
@@ -327,9 +332,8 @@ static struct error *start_thread(struct miss_handler *l)
 {
 	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	l->ring = ring_open(l->maps.misses, on_record, l);
-	if (!l->ring || l->stop_fd < 0 || l->wake_fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot open the unwinder's ring");
+	if (l->stop_fd < 0 || l->wake_fd < 0)
+		return error_errno(ERROR_IO, errno, "cannot watch the unwinder's ring");
 
 	int err = pthread_create(&l->thread, NULL, run, l);
 
@@ -397,7 +401,9 @@ struct error *miss_handler_create(const struct miss_maps *maps, struct miss_hand
 		return error_no_memory();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->alias_lock, NULL);
-	err = stack_pages_init(&l->pages, maps->sizes->cpu_slots);
+	err = miss_ring_open(&l->ring, maps->misses, on_record, l);
+	if (!err)
+		err = stack_pages_init(&l->pages, maps->sizes->cpu_slots);
 	if (!err)
 		err = map_tables(l);
 	if (err)
@@ -413,6 +419,11 @@ struct error *miss_handler_create(const struct miss_maps *maps, struct miss_hand
 	return err;
 }
 
+struct miss_ring *miss_handler_ring(struct miss_handler *l)
+{
+	return &l->ring;
+}
+
 void miss_handler_destroy(struct miss_handler *l)
 {
 	const uint64_t one = 1;
@@ -425,7 +436,7 @@ void miss_handler_destroy(struct miss_handler *l)
 		close(l->stop_fd);
 	if (l->wake_fd >= 0)
 		close(l->wake_fd);
-	ring_close(l->ring);
+	miss_ring_close(&l->ring);
 	record_windows_deinit(&l->stacks.records);
 	stack_pcs_deinit(&l->stacks.pcs);
 	miss_processes_deinit(&l->processes);

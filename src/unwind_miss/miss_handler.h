@@ -12,9 +12,12 @@
 #include "util/error.h"
 
 struct miss_handler;
+struct miss_ring;
 
 struct error *miss_handler_create(const struct miss_maps *maps, struct miss_handler **ret)
 	__attribute__((warn_unused_result));
+/* The ring of misses, for miss_ring_wait(). */
+struct miss_ring *miss_handler_ring(struct miss_handler *handler);
 void miss_handler_destroy(struct miss_handler *handler);
 
 /* Read the unwind information of a process, if counting has not begun. Otherwise, and if

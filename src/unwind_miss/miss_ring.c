@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind_miss/miss_ring.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/code_load.h"
+#include "bpf/syscall.h"
+
+/* The large ring holds 250 misses with whole copies of large stacks, or some 30,000 that
+ * differ little from one another (abi_walk.h). */
+#define LARGE_BYTES (16u << 20)
+#define SMALL_BYTES (1u << 20)
+
+/* Records in a batch that make the ring large. */
+#define BUSY_RECORDS 32
+
+#define QUIET_NS     UINT64_C(5000000000)
+
+static struct error *make(struct miss_ring *r, bool is_large)
+{
+	const struct code_map map = {.name = "misses_part",
+				     .type = BPF_MAP_TYPE_RINGBUF,
+				     .entries = is_large ? LARGE_BYTES : SMALL_BYTES};
+	struct error *err = code_map_make(&map, -1, &r->map);
+
+	if (err)
+		return err;
+	r->is_large = is_large;
+	r->ring = ring_open(r->map, r->fn, r->arg);
+	if (r->ring)
+		return NULL;
+	err = error_errno(ERROR_IO, errno, "cannot open the unwinder's ring");
+	close(r->map);
+	return err;
+}
+
+static struct error *put(const struct miss_ring *r)
+{
+	uint32_t first = 0, fd = (uint32_t)r->map;
+	int err = -sys_bpf_element(BPF_MAP_UPDATE_ELEM, r->outer, &first, &fd);
+
+	return err ? error_errno(ERROR_IO, err, "cannot use the unwinder's ring") : NULL;
+}
+
+static void drop(struct miss_ring *r)
+{
+	ring_close(r->ring);
+	close(r->map);
+	r->ring = NULL;
+}
+
+struct error *miss_ring_open(struct miss_ring *r, int outer, ring_fn fn, void *arg)
+{
+	*r = (struct miss_ring){.outer = outer, .fn = fn, .arg = arg};
+	sem_init(&r->has_begun, 0, 0);
+	return make(r, true);
+}
+
+void miss_ring_close(struct miss_ring *r)
+{
+	if (r->ring)
+		drop(r);
+	error_destroy(r->failed);
+	r->failed = NULL;
+}
+
+void miss_ring_begin(struct miss_ring *r)
+{
+	r->failed = put(r);
+	sem_post(&r->has_begun);
+}
+
+struct error *miss_ring_wait(struct miss_ring *r)
+{
+	struct error *err;
+
+	while (sem_wait(&r->has_begun))
+		;
+	sem_post(&r->has_begun);
+	err = r->failed;
+	r->failed = NULL;
+	return err;
+}
+
+static struct error *replace(struct miss_ring *r, bool is_large)
+{
+	struct miss_ring next = *r;
+	struct error *err = make(&next, is_large);
+
+	if (err)
+		return err;
+	/* Afterwards no program uses the old ring (kernel/bpf/syscall.c,
+	 * maybe_wait_bpf_programs()). */
+	err = put(&next);
+	if (err) {
+		drop(&next);
+		return err;
+	}
+	/* The function may end the call after each record. */
+	while (ring_consume(r->ring) < 0)
+		;
+	drop(r);
+	r->map = next.map;
+	r->ring = next.ring;
+	r->is_large = is_large;
+	return NULL;
+}
+
+void miss_ring_fit(struct miss_ring *r, bool will_be_busy, unsigned records,
+		   uint64_t now_ns)
+{
+	bool is_busy = will_be_busy || records > BUSY_RECORDS;
+	struct error *err = NULL;
+
+	if (is_busy || !r->busy_ns)
+		r->busy_ns = now_ns;
+	if (is_busy && !r->is_large) {
+		err = replace(r, true);
+	} else if (r->is_large && now_ns - r->busy_ns > QUIET_NS) {
+		err = replace(r, false);
+		/* If it failed, wait as long before the next attempt. */
+		r->busy_ns = now_ns;
+	}
+	/* Misses that find no room are counted. */
+	error_destroy(err);
+}

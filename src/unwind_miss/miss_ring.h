@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ring of unwind misses, in an array of one map. It is large at the start and
+ * whenever code is mapped: until memtrace has the unwind tables of that code, each stack
+ * that leads through it is a miss. After a quiet time it is replaced by a small ring.
+ */
+#ifndef UNWIND_MISS_MISS_RING_H
+#define UNWIND_MISS_MISS_RING_H
+
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/ring.h"
+#include "util/error.h"
+
+struct miss_ring {
+	int outer; /* the array of one map; borrowed */
+	int map;
+	struct ring *ring; /* over `map` */
+	ring_fn fn;
+	void *arg;
+	bool is_large;
+	uint64_t busy_ns;     /* when it was last busy, CLOCK_MONOTONIC ns */
+	sem_t has_begun;      /* miss_ring_begin() has ended */
+	struct error *failed; /* of miss_ring_begin() */
+};
+
+/* `outer` is the map `misses`. `fn` and `arg` as for ring_open(). */
+struct error *miss_ring_open(struct miss_ring *r, int outer, ring_fn fn, void *arg)
+	__attribute__((warn_unused_result));
+/* Can be called on an all-zero struct. */
+void miss_ring_close(struct miss_ring *r);
+
+/* Let the probes use the ring. This takes some 10 ms. */
+void miss_ring_begin(struct miss_ring *r);
+/* Wait until another thread has done that. */
+struct error *miss_ring_wait(struct miss_ring *r) __attribute__((warn_unused_result));
+
+/* Replace the ring if it is too small, or has been too large for some time. The records
+ * of the old ring are passed to the function first. `will_be_busy`: there are unwind
+ * tables to build. `records`: in the last batch. */
+void miss_ring_fit(struct miss_ring *r, bool will_be_busy, unsigned records,
+		   uint64_t now_ns);
+
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The ring of misses is replaced while programs write to it. No record may be lost, and
+ * they must arrive in order. */
+#include "unwind_miss/miss_ring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "check.h"
+#include "bpf/features.h"
+#include "unit/bpf/slow_program.h"
+
+#define HELPER_LOOKUP         1   /* BPF_FUNC_map_lookup_elem */
+#define HELPER_RINGBUF_OUTPUT 130 /* BPF_FUNC_ringbuf_output */
+#define QUIET_NS              UINT64_C(5000000000)
+#define START_NS              UINT64_C(1000000000)
+
+struct bench {
+	int outer, numbers, program;
+	struct miss_ring ring;
+	uint64_t next; /* the record that is expected */
+};
+
+/* What the program has sent, and how many of these records found no room. */
+struct sent {
+	uint64_t count, lost;
+};
+
+static int create(union bpf_attr attr)
+{
+	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+
+	if (fd == -EPERM)
+		check_skip("no BPF without privileges");
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+#define LOAD(to, at, offset)                                                             \
+	{                                                                                \
+		.code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = (to), .src_reg = (at),    \
+		.off = (offset)                                                          \
+	}
+#define KEEP(at, offset, from)                                                           \
+	{                                                                                \
+		.code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = (at), .src_reg = (from),  \
+		.off = (offset)                                                          \
+	}
+#define ADD(to, value)                                                                   \
+	{                                                                                \
+		.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = (to), .imm = (value)     \
+	}
+#define COPY(to, from)                                                                   \
+	{                                                                                \
+		.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)  \
+	}
+#define JUMP(condition, distance)                                                        \
+	{                                                                                \
+		.code = BPF_JMP | (condition) | BPF_K, .dst_reg = BPF_REG_0,             \
+		.off = (distance)                                                        \
+	}
+
+/* Sends the number of the record, as the probes do (probes/unwind/miss.c). */
+static int load_sender(const struct bench *b)
+{
+	const struct bpf_insn insns[] = {
+		MAP(BPF_REG_7, BPF_PSEUDO_MAP_VALUE, b->numbers),
+		LOAD(BPF_REG_2, BPF_REG_7, 0),
+		KEEP(BPF_REG_10, -16, BPF_REG_2),
+		ADD(BPF_REG_2, 1),
+		KEEP(BPF_REG_7, 0, BPF_REG_2),
+		STORE(BPF_W, BPF_REG_10, -4, 0),
+		COPY(BPF_REG_2, BPF_REG_10),
+		ADD(BPF_REG_2, -4),
+		MAP(BPF_REG_1, BPF_PSEUDO_MAP_FD, b->outer),
+		CALL(HELPER_LOOKUP),
+		JUMP(BPF_JEQ, 7),
+		COPY(BPF_REG_1, BPF_REG_0),
+		COPY(BPF_REG_2, BPF_REG_10),
+		ADD(BPF_REG_2, -16),
+		SET(BPF_REG_3, 8),
+		SET(BPF_REG_4, 0),
+		CALL(HELPER_RINGBUF_OUTPUT),
+		JUMP(BPF_JEQ, 3),
+		LOAD(BPF_REG_1, BPF_REG_7, 8),
+		ADD(BPF_REG_1, 1),
+		KEEP(BPF_REG_7, 8, BPF_REG_1),
+		SET(BPF_REG_0, 0),
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return kernel_load(BPF_PROG_TYPE_SOCKET_FILTER, insns,
+			   sizeof(insns) / sizeof(*insns), 0);
+}
+
+static struct sent sent(const struct bench *b)
+{
+	uint32_t zero = 0;
+	struct sent ret;
+
+	REQUIRE(!sys_bpf_element(BPF_MAP_LOOKUP_ELEM, b->numbers, &zero, &ret));
+	return ret;
+}
+
+static uint64_t received;
+
+static int on_record(void *arg, void *data, size_t size)
+{
+	struct bench *b = arg;
+	uint64_t number = *(const uint64_t *)data;
+
+	REQUIRE(size == sizeof(number));
+	/* Records without room are left out. */
+	REQUIRE(number >= b->next);
+	b->next = number + 1;
+	/* The handler ends each batch so. */
+	return ++received % 512 ? 0 : -EAGAIN;
+}
+
+static void bench_init(struct bench *b)
+{
+	int page = create((union bpf_attr){.map_type = BPF_MAP_TYPE_RINGBUF,
+					   .max_entries = (uint32_t)getpagesize()});
+
+	*b = (struct bench){
+		.outer = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+						 .key_size = sizeof(uint32_t),
+						 .value_size = sizeof(uint32_t),
+						 .max_entries = 1,
+						 .inner_map_fd = (uint32_t)page}),
+		.numbers = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
+						   .key_size = sizeof(uint32_t),
+						   .value_size = sizeof(struct sent),
+						   .max_entries = 1}),
+	};
+	close(page);
+	b->program = load_sender(b);
+	REQUIRE(b->program >= 0);
+	received = 0;
+	REQUIRE(!miss_ring_open(&b->ring, b->outer, on_record, b));
+	miss_ring_begin(&b->ring);
+	REQUIRE(!miss_ring_wait(&b->ring));
+}
+
+static void bench_deinit(struct bench *b)
+{
+	miss_ring_close(&b->ring);
+	close(b->program);
+	close(b->numbers);
+	close(b->outer);
+}
+
+static void send(const struct bench *b, uint32_t times)
+{
+	char packet[64] = {0};
+	union bpf_attr attr = {.test = {.prog_fd = (uint32_t)b->program,
+					.repeat = times,
+					.data_in = (uint64_t)(uintptr_t)packet,
+					.data_size_in = sizeof(packet)}};
+
+	REQUIRE(!sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)));
+}
+
+/* A large ring becomes small after a quiet time, and a small one large at once. What is
+ * in the old ring is received. */
+static void its_size_follows_the_records(void)
+{
+	static const struct {
+		uint64_t after_ns;
+		bool will_be_busy;
+		unsigned records;
+		bool is_large;
+	} cases[] = {
+		{0, false, 0, true},
+		{QUIET_NS, false, 1, true},
+		{1, true, 0, true},
+		{QUIET_NS - 1, false, 1, true},
+		{1, false, 1000, true},
+		{QUIET_NS, false, 1, true},
+		{1, false, 1, false},
+		{1, false, 1, false},
+		{1, false, 1000, true},
+		{QUIET_NS, false, 0, true},
+		{QUIET_NS / 2, false, 0, false},
+		{1, true, 0, true},
+	};
+	uint64_t now_ns = START_NS;
+	struct bench b;
+
+	bench_init(&b);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		send(&b, 100);
+		now_ns += cases[i].after_ns;
+		miss_ring_fit(&b.ring, cases[i].will_be_busy, cases[i].records, now_ns);
+		if (b.ring.is_large != cases[i].is_large)
+			CHECK_FAIL("case %zu", i);
+	}
+	while (ring_consume(b.ring.ring))
+		;
+	CHECK_INT(received, 100 * sizeof(cases) / sizeof(*cases));
+	CHECK_INT(sent(&b).lost, 0);
+	bench_deinit(&b);
+}
+
+struct sender {
+	const struct bench *bench;
+	bool stop;
+};
+
+static void *keep_sending(void *arg)
+{
+	struct sender *s = arg;
+
+	while (!__atomic_load_n(&s->stop, __ATOMIC_SEQ_CST)) {
+		send(s->bench, 50);
+		usleep(100);
+	}
+	return NULL;
+}
+
+static void none_is_lost_while_it_is_replaced(void)
+{
+	uint64_t now_ns = START_NS;
+	pthread_t thread;
+	struct bench b;
+
+	bench_init(&b);
+
+	struct sender sender = {.bench = &b};
+
+	REQUIRE(!pthread_create(&thread, NULL, keep_sending, &sender));
+	for (int i = 0; i < 20; i++) {
+		now_ns += 2 * QUIET_NS;
+		miss_ring_fit(&b.ring, i % 2, 0, now_ns);
+		CHECK_INT(b.ring.is_large, i % 2 || !i);
+		for (int times = 0; times < 20; times++)
+			(void)ring_consume(b.ring.ring);
+	}
+	__atomic_store_n(&sender.stop, true, __ATOMIC_SEQ_CST);
+	pthread_join(thread, NULL);
+	while (ring_consume(b.ring.ring))
+		;
+	printf("%llu records\n", (unsigned long long)received);
+	CHECK(received > 1000);
+	CHECK_INT(received + sent(&b).lost, sent(&b).count);
+	CHECK_INT(sent(&b).lost, 0);
+	bench_deinit(&b);
+}
+
+int main(void)
+{
+	RUN(its_size_follows_the_records);
+	RUN(none_is_lost_while_it_is_replaced);
+	return check_done();
+}
