@@ -15,12 +15,6 @@
 /* Longest search for candidates of one process. */
 #define LOOK_NS UINT64_C(240000000000)
 
-/* A process whose candidates the last search has verified, as far as there was time. */
-struct judged {
-	int pid;
-	bool is_late; /* there was no time for all of its memory */
-};
-
 /* A process and its candidates. */
 struct candidates {
 	int pid;
@@ -37,7 +31,7 @@ struct reach_search {
 	VEC(struct candidates) processes;
 	/* What the last verification found, for reach_search_tell() to take over: there
 	 * is time for that once the processes go on. */
-	VEC(struct judged) judged;
+	VEC(struct reach_judged) judged;
 	VEC(struct reach_block) found;
 	struct snapshot_search sums; /* of the search under way, then of the last one */
 	uint64_t begun_ns, stopped_ns;
@@ -219,8 +213,9 @@ static struct error *add_candidates(struct reach_search *search, int pid,
 			vec_deinit(&found.numbers);
 			return error_no_memory();
 		}
-	if (found.numbers.len ? vec_push(&search->processes, found)
-			      : vec_push(&search->judged, (struct judged){.pid = pid}))
+	if (found.numbers.len
+		    ? vec_push(&search->processes, found)
+		    : vec_push(&search->judged, (struct reach_judged){.pid = pid}))
 		return NULL;
 	vec_deinit(&found.numbers);
 	return error_no_memory();
@@ -430,7 +425,8 @@ static struct error *verify(struct reach_search *search, const struct snapshot *
 	add_effort(search, &effort);
 	if (err)
 		return leave_out(search, err);
-	if (!vec_push(&search->judged, (struct judged){candidates->pid, effort.is_late}))
+	if (!vec_push(&search->judged,
+		      (struct reach_judged){candidates->pid, effort.is_late}))
 		return error_no_memory();
 	return add_found(search, snap, &snap->processes.data[process], &blocks,
 			 effort.is_late);
@@ -477,8 +473,7 @@ static bool take_over(struct reach_search *search)
 	bool is_whole = true;
 	size_t known;
 
-	vec_foreach (process, &search->judged)
-		reach_verdicts_clear(verdicts, process->pid, process->is_late);
+	reach_verdicts_clear(verdicts, search->judged.data, search->judged.len);
 	known = verdicts->list.len;
 	vec_foreach (found, &search->found)
 		if (found->verdict != REACH_UNVERIFIED ||

@@ -18,13 +18,27 @@ static bool is_lost(const struct reach_block *v)
 	return v->verdict == REACH_LOST || v->verdict == REACH_HELD;
 }
 
-void reach_verdicts_clear(struct reach_verdicts *verdicts, int pid, bool keep_lost)
+static int compare_pids(const void *a, const void *b)
 {
-	size_t kept = 0;
+	const struct reach_judged *x = a, *y = b;
 
-	vec_foreach (v, &verdicts->list)
-		if (v->pid != pid || (keep_lost && is_lost(v)))
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+void reach_verdicts_clear(struct reach_verdicts *verdicts, struct reach_judged judged[],
+			  size_t count)
+{
+	size_t kept = 0, next = 0;
+
+	if (count)
+		qsort(judged, count, sizeof(*judged), compare_pids);
+	vec_foreach (v, &verdicts->list) {
+		while (next < count && judged[next].pid < v->pid)
+			next++;
+		if (next == count || judged[next].pid != v->pid ||
+		    (judged[next].is_late && is_lost(v)))
 			verdicts->list.data[kept++] = *v;
+	}
 	verdicts->list.len = kept;
 }
 

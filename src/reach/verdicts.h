@@ -32,6 +32,14 @@ struct reach_block {
 	uint8_t verdict;    /* enum reach_verdict */
 };
 
+/* A process whose candidates a search has verified, as far as there was time. */
+struct reach_judged {
+	int pid;
+	/* There was no time for all of its memory: blocks that were lost before stay so.
+	 */
+	bool is_late;
+};
+
 /* Blocks that a search called lost, and that were freed later. */
 struct reach_freed {
 	struct snapshot_sum all, held; /* `held`: those of them with REACH_HELD */
@@ -45,9 +53,10 @@ struct reach_verdicts {
 
 void reach_verdicts_deinit(struct reach_verdicts *verdicts);
 
-/* Drop all verdicts on the process `pid`: a new search has been made. With
- * `keep_lost`, because that was not completed, lost blocks stay lost. */
-void reach_verdicts_clear(struct reach_verdicts *verdicts, int pid, bool keep_lost);
+/* Drop all verdicts on these processes: a new search has been made. The verdicts must be
+ * sorted. The processes are put into the order of their pids. */
+void reach_verdicts_clear(struct reach_verdicts *verdicts, struct reach_judged judged[],
+			  size_t count);
 
 /* Is the block known to be lost, by one of the first `sorted` verdicts of the list? */
 bool reach_verdicts_know_lost(const struct reach_verdicts *verdicts, size_t sorted,

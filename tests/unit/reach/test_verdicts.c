@@ -158,6 +158,11 @@ static void programs_that_have_executed_another(void)
 	CHECK_INT(new->search.total.lost_but_freed.count, 0);
 }
 
+static void clear(struct reach_verdicts *verdicts, int pid, bool is_late)
+{
+	reach_verdicts_clear(verdicts, &(struct reach_judged){pid, is_late}, 1);
+}
+
 static void a_new_search_replaces_verdicts(void)
 {
 	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
@@ -168,12 +173,39 @@ static void a_new_search_replaces_verdicts(void)
 	CHECK(reach_verdicts_know_lost(&verdicts, 2, PID, 100));
 	CHECK(!reach_verdicts_know_lost(&verdicts, 2, PID, 200));
 	CHECK(!reach_verdicts_know_lost(&verdicts, 2, PID + 1, 100));
-	reach_verdicts_clear(&verdicts, PID + 1, false);
+	clear(&verdicts, PID + 1, false);
 	CHECK_INT(verdicts.list.len, 2);
-	reach_verdicts_clear(&verdicts, PID, true);
+	clear(&verdicts, PID, true);
 	CHECK_INT(verdicts.list.len, 1);
-	reach_verdicts_clear(&verdicts, PID, false);
+	clear(&verdicts, PID, false);
 	CHECK_INT(verdicts.list.len, 0);
+}
+
+/* The order of the processes is that of the search. */
+static void searches_of_several_processes(void)
+{
+	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};
+	struct reach_judged judged[] = {
+		{PID + 3, false}, {PID + 1, true}, {PID - 1, false}};
+
+	for (int i = 3; i >= 0; i--)
+		for (uint64_t k = 0; k < 2; k++)
+			REQUIRE(reach_verdicts_add(
+				&verdicts,
+				&(struct reach_block){.address = 100 + k,
+						      .pid = PID + i,
+						      .verdict = k ? REACH_POSSIBLY_LOST
+								   : REACH_LOST}));
+	reach_verdicts_sort(&verdicts);
+	reach_verdicts_clear(&verdicts, judged, 3);
+	REQUIRE(verdicts.list.len == 5);
+	CHECK_INT(verdicts.list.data[1].pid, PID);
+	CHECK_INT(verdicts.list.data[2].pid, PID + 1);
+	CHECK_INT(verdicts.list.data[2].verdict, REACH_LOST);
+	CHECK_INT(verdicts.list.data[3].pid, PID + 2);
+	CHECK_INT(verdicts.list.data[4].pid, PID + 2);
+	reach_verdicts_clear(&verdicts, NULL, 0);
+	CHECK_INT(verdicts.list.len, 5);
 }
 
 int main(void)
@@ -184,5 +216,6 @@ int main(void)
 	RUN(ended_processes_and_unsettled_snapshots);
 	RUN(programs_that_have_executed_another);
 	RUN(a_new_search_replaces_verdicts);
+	RUN(searches_of_several_processes);
 	return check_done();
 }
