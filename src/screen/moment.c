@@ -68,6 +68,8 @@ static bool add_paths(struct moment *moment, size_t index)
 		struct moment_path path = {
 			.row = row, .key = known ? known->key : path_key(moment, row)};
 
+		moment->fresh_count += !known;
+		moment->path_count++;
 		if (!vec_push(&to->paths, path))
 			return false;
 		to->by_stack[row->stack < stacks ? row->stack : stacks] = (uint32_t)i;
@@ -179,8 +181,6 @@ struct error *moment_create(struct snapshot_file *file,
 		err = error_no_memory();
 	if (!err)
 		err = build(moment, options, &known);
-	if (!err && moment->base)
-		moment->is_apart = known_is_little(&known, moment->report);
 	if (!err) {
 		moment->frame_keys = calloc(moment->report->frame_count + 1,
 					    sizeof(*moment->frame_keys));
@@ -191,6 +191,9 @@ struct error *moment_create(struct snapshot_file *file,
 	for (size_t i = 0; !err && i < moment->section_count; i++)
 		if (!add_paths(moment, i))
 			err = error_no_memory();
+	if (!err && moment->base)
+		moment->is_apart = known_is_little(
+			&known, moment->report, moment->fresh_count, moment->path_count);
 	if (!err && options->with_steps && !moment_take_steps(moment))
 		err = error_no_memory();
 	if (err)

@@ -50,6 +50,7 @@ struct moment {
 	int uses; /* as a base, and 1 until moment_destroy(); of several threads */
 	/* The moment whose frames and causes this one uses; NULL: it has its own. */
 	struct moment *base;
+	size_t path_count, fresh_count; /* call paths: all, and those not of the base */
 	bool is_apart; /* it shares so little with `base` that the next moment should be
 			  made without one */
 	struct snapshot_file file;

@@ -219,12 +219,17 @@ const struct moment_path *known_path(const struct moment *base, size_t section,
 	return path->row->frames == row->frames ? path : NULL;
 }
 
-/* A report may make a quarter of the frames itself. */
-#define FRESH_SHARE 4
+/* A report may make this share of what it has itself, and a few more, which take no time
+ * worth saving. */
+#define FRESH_SHARE  8
+#define FRESH_PATHS  100
+#define FRESH_FRAMES 1000
 
-bool known_is_little(const struct known *known, const struct report *report)
+bool known_is_little(const struct known *known, const struct report *report,
+		     size_t fresh_paths, size_t paths)
 {
 	size_t count = known->report.frame_count;
 
-	return report->frame_count - count > count / FRESH_SHARE;
+	return fresh_paths > paths / FRESH_SHARE + FRESH_PATHS ||
+	       report->frame_count - count > count / FRESH_SHARE + FRESH_FRAMES;
 }

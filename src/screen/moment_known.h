@@ -29,7 +29,9 @@ void known_deinit(struct known *known);
 const struct moment_path *known_path(const struct moment *base, size_t section,
 				     const struct report_row *row);
 
-/* Was so much of the report made anew that it should be kept for the next moments? */
-bool known_is_little(const struct known *known, const struct report *report);
+/* Was so much made anew that the next moments should have another base? `fresh_paths` of
+ * `paths` call paths were. */
+bool known_is_little(const struct known *known, const struct report *report,
+		     size_t fresh_paths, size_t paths);
 
 #endif

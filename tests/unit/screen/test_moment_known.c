@@ -50,8 +50,8 @@ static const struct state states[] = {
 	{"a library was unloaded", false, 10, 4, NONE, NONE, NONE, NONE, 1, 0, 0},
 	{"nothing new again", true, 10, 4, NONE, NONE, NONE, NONE, 1, 0, 0},
 	{"another process", false, 11, 4, NONE, NONE, NONE, NONE, 0, 1, 0},
-	{"new stacks of many", true, 12, 40, 3, NONE, NONE, NONE, 0, 1, 0},
-	{"one more stack", false, 13, 41, 3, NONE, NONE, NONE, 0, 1, 0},
+	{"many new stacks", true, 12, 400, 3, NONE, NONE, NONE, 0, 1, 0},
+	{"one more stack", false, 13, 401, 3, NONE, NONE, NONE, 0, 1, 0},
 };
 
 #define STATES (sizeof(states) / sizeof(*states))
