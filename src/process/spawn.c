@@ -31,6 +31,12 @@ DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 /* --- the child -------------------------------------------------------------------- */
 
+/* Why the child has not executed the program. */
+struct failure {
+	int error; /* errno */
+	bool is_untraced;
+};
+
 /* The child stops before the exec, so that the parent can trace it. Until then
  * the kernel kills it when the parent dies. */
 _Noreturn static void run_child(const char *file, char *const argv[], int error_fd,
@@ -39,14 +45,16 @@ _Noreturn static void run_child(const char *file, char *const argv[], int error_
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(SPAWN_NOT_EXECUTABLE); /* the parent died before prctl() */
-	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 && raise(SIGSTOP) == 0 &&
-	    prctl(PR_SET_PDEATHSIG, 0) == 0)
+
+	bool is_traced = ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0;
+
+	if (is_traced && raise(SIGSTOP) == 0 && prctl(PR_SET_PDEATHSIG, 0) == 0)
 		execvp(file, argv);
 
-	int err = errno;
-	ssize_t written = write(error_fd, &err, sizeof(err));
+	struct failure why = {errno, !is_traced};
+	ssize_t written = write(error_fd, &why, sizeof(why));
 
-	_exit(written == sizeof(err) ? SPAWN_NOT_FOUND : SPAWN_NOT_EXECUTABLE);
+	_exit(written == sizeof(why) ? SPAWN_NOT_FOUND : SPAWN_NOT_EXECUTABLE);
 }
 
 /* --- the tracer ------------------------------------------------------------------- */
@@ -360,10 +368,25 @@ static struct error *take_up(struct spawn *s)
 	return NULL;
 }
 
+static struct error *not_run(const char *file, const struct failure *why)
+{
+	if (why->is_untraced)
+		return error_errno(ERROR_PERMISSION, why->error,
+				   "cannot trace the start of %s: "
+				   "/proc/sys/kernel/yama/ptrace_scope must be below 3, "
+				   "and a sandbox must permit ptrace",
+				   file);
+	return error_errno(why->error == ENOENT || why->error == ENOTDIR
+				   ? ERROR_NOT_FOUND
+				   : ERROR_PERMISSION,
+			   why->error, "cannot run %s", file);
+}
+
 struct error *spawn_start(const char *file, char *const argv[],
 			  struct elf_reader *elf_reader, struct spawn *ret)
 {
-	int pipe_fds[2], child_error;
+	struct failure why;
+	int pipe_fds[2];
 	pid_t self = getpid();
 	struct error *err;
 
@@ -390,20 +413,15 @@ struct error *spawn_start(const char *file, char *const argv[],
 	close(pipe_fds[1]);
 	err = take_up(ret);
 
-	ssize_t n = ret->held || ret->reaped
-			    ? read(pipe_fds[0], &child_error, sizeof(child_error))
-			    : 0;
+	ssize_t n = ret->held || ret->reaped ? read(pipe_fds[0], &why, sizeof(why)) : 0;
 
 	close(pipe_fds[0]);
-	if (n == sizeof(child_error)) {
+	if (n == sizeof(why)) {
 		if (!ret->reaped)
 			waitpid(ret->pid, &ret->status, 0);
 		*ret = (struct spawn){0};
 		error_destroy(err);
-		return error_errno(child_error == ENOENT || child_error == ENOTDIR
-					   ? ERROR_NOT_FOUND
-					   : ERROR_PERMISSION,
-				   child_error, "cannot run %s", file);
+		return not_run(file, &why);
 	}
 	if (!err)
 		err = hold(ret);
