@@ -58,6 +58,15 @@ static void make_room(struct stack_store *store, uint32_t number, uint64_t at)
 	error_destroy(err);
 }
 
+/* Are the parts there for the stack `number`, whose words begin at `at`? Adds them if
+ * they are missing. */
+static bool has_room(struct stack_store *store, uint32_t number, uint64_t at)
+{
+	make_room(store, number, at);
+	return at <= UINT32_MAX && record_windows_at(&store->records, number) &&
+	       stack_pcs_at(&store->pcs, (uint32_t)at);
+}
+
 /* Write the stack's record; its return addresses go to the words from `at` on. */
 static bool write_record(struct stack_store *store, uint32_t number, uint64_t at,
 			 const struct stored_stack *stack, uint64_t check)
@@ -166,21 +175,20 @@ static uint32_t add(struct stack_store *store, const struct stored_stack *stack,
 	uint64_t *used = &store->control->stacks_used;
 	uint64_t *pcs_used = &store->control->stack_pcs_used;
 	uint64_t pcs_max = (uint64_t)store->sizes->stack_pcs_blocks * ABI_PCS_BLOCK;
-	uint64_t next, at, after;
+	uint64_t next = __atomic_load_n(used, __ATOMIC_SEQ_CST);
+	uint64_t at = __atomic_load_n(pcs_used, __ATOMIC_SEQ_CST), after;
+	uint32_t number = ABI_NO_STACK;
 
-	if (__atomic_load_n(used, __ATOMIC_SEQ_CST) >= store->sizes->max_stacks ||
-	    __atomic_load_n(pcs_used, __ATOMIC_SEQ_CST) >= pcs_max)
+	if (next >= store->sizes->max_stacks || at >= pcs_max ||
+	    !has_room(store, (uint32_t)next, at))
 		return ABI_NO_STACK;
 	next = __atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
 	at = __atomic_fetch_add(pcs_used, stack->depth, __ATOMIC_SEQ_CST);
-	if (next >= store->sizes->max_stacks || at >= pcs_max ||
-	    !write_record(store, (uint32_t)next, at, stack, hash->check))
-		return ABI_NO_STACK;
-
-	uint32_t number = insert_first(store, hash, (uint32_t)next);
-
-	after = next + 1;
+	if (next < store->sizes->max_stacks && at < pcs_max &&
+	    write_record(store, (uint32_t)next, at, stack, hash->check))
+		number = insert_first(store, hash, (uint32_t)next);
 	if (number != next) {
+		after = next + 1;
 		__atomic_compare_exchange_n(used, &after, next, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
 		after = at + stack->depth;
@@ -213,7 +221,9 @@ static uint32_t take_number(struct stack_store *store)
 	uint64_t from = __atomic_load_n(used, __ATOMIC_SEQ_CST);
 	const uint32_t taken = 1;
 
-	if (from >= store->sizes->max_stacks)
+	/* A number that is taken cannot be given back. */
+	if (from >= store->sizes->max_stacks ||
+	    !has_room(store, (uint32_t)from, from * store->sizes->stack_depth))
 		return ABI_NO_STACK;
 	__atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < ABI_STACK_CLAIM_TRIES; i++) {
