@@ -113,15 +113,17 @@ static bool open_next(struct part_table *t)
 	union bpf_attr attr;
 	int fd;
 
-	if (next >= t->count ||
-	    sys_bpf_element(BPF_MAP_LOOKUP_ELEM, t->outer, &next, &id))
+	if (next >= t->count)
+		return false;
+	t->is_short = true;
+	if (sys_bpf_element(BPF_MAP_LOOKUP_ELEM, t->outer, &next, &id))
 		return false;
 	memset(&attr, 0, sizeof(attr));
 	attr.map_id = id;
 	fd = sys_bpf(BPF_MAP_GET_FD_BY_ID, &attr, sizeof(attr));
-	t->is_short = fd < 0;
 	if (fd < 0)
 		return false;
+	t->is_short = false;
 	t->part[t->known++] = fd;
 	return true;
 }

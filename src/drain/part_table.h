@@ -27,7 +27,7 @@ struct part_table {
 	/* `known` of them; the first one is borrowed. */
 	int part[ABI_PARTS_MAX];
 	uint32_t known;
-	bool is_short; /* there is a part that this process may not open */
+	bool is_short; /* this process cannot open a part that it needs */
 	bool is_unput; /* the kernel has refused to put a part into `outer` */
 };
 
@@ -60,8 +60,9 @@ struct error *part_table_create(struct part_table *t, uint32_t count,
 void part_table_put(const struct new_parts *parts);
 void part_table_put_all(struct part_table *t);
 
-/* The descriptor of a part. Returns -1 if it does not exist, or if a forked child may not
- * open what its parent has added. */
+/* The descriptor of a part. Returns -1 if it does not exist. In a forked child also if it
+ * may not open what its parent has added, or if the parent has not put it yet: then
+ * t->is_short is set. */
 int part_table_part(struct part_table *t, uint32_t part);
 
 /* The number of elements in the parts that this process can open, up to `used`. */

@@ -181,10 +181,39 @@ static void a_child_may_not_open_it(void)
 	bench_deinit(&b);
 }
 
+/* The same if the other process has created the part, but not yet put it. */
+static void a_child_finds_it_not_yet(void)
+{
+	struct part_table reader;
+	struct new_parts parts;
+	struct bench b;
+
+	bench_init(&b);
+	reader = b.table;
+	reader.owner = -1;
+	CHECK_INT(part_table_elements(&reader, EACH), EACH);
+	CHECK(!reader.is_short);
+	REQUIRE(!part_table_create(&b.table, 2, &parts));
+	CHECK_INT(part_table_elements(&reader, 2 * EACH), EACH);
+	CHECK(reader.is_short);
+	part_table_put(&parts);
+	CHECK_INT(part_table_elements(&reader, 2 * EACH), 2 * EACH);
+	CHECK(!reader.is_short);
+	/* There can be no more than all parts: nothing is missing. */
+	grow(&b.table, PARTS);
+	CHECK_INT(part_table_part(&reader, PARTS), -1);
+	CHECK(!reader.is_short);
+	CHECK_INT(reader.known, PARTS);
+	for (uint32_t i = 1; i < reader.known; i++)
+		close(reader.part[i]);
+	bench_deinit(&b);
+}
+
 int main(void)
 {
 	RUN(it_grows_to_its_largest_size);
 	RUN(a_child_opens_what_was_added);
 	RUN(a_child_may_not_open_it);
+	RUN(a_child_finds_it_not_yet);
 	return check_done();
 }
