@@ -233,7 +233,7 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	vec_deinit(&d.keys);
 	if (!err)
 		err = drain_stacks(maps, sizes, slots, used, snap);
-	if (maps->stacks->heads.is_short || maps->stacks->pcs.is_short)
+	if (!stack_tables_is_whole(maps->stacks))
 		*settled = false;
 	return err;
 }

@@ -106,3 +106,8 @@ uint32_t stack_tables_count(struct stack_tables *t)
 		used = t->sizes->max_stacks;
 	return part_table_elements(&t->heads, used);
 }
+
+bool stack_tables_is_whole(const struct stack_tables *t)
+{
+	return !t->heads.is_short && !t->pcs.is_short;
+}

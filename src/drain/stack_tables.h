@@ -43,4 +43,7 @@ void stack_tables_ask(const struct stack_tables *t);
 /* The number of stacks that this process can read. */
 uint32_t stack_tables_count(struct stack_tables *t);
 
+/* False if this process could not open a part that it has looked for (part_table.h). */
+bool stack_tables_is_whole(const struct stack_tables *t);
+
 #endif

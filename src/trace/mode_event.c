@@ -198,6 +198,7 @@ struct error *tracer_drain_events(struct tracer *t, const struct drain_slots *sl
 
 	/* Read the stacks last: then they include each stack that was counted. */
 	err = drain_stacks(&t->maps, sizes, slots, stack_tables_count(&t->stacks), snap);
+	*settled = stack_tables_is_whole(&t->stacks);
 	return err ? err : add_hits(t, &hits, snap);
 }
 

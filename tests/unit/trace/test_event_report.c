@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A report of an event's hits in a process that cannot open all parts of the tables. */
+#include "trace/tracer_state.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+#include "check.h"
+#include "snapshot/snapshot.h"
+
+#define PART       512 /* elements in each part of `stacks` */
+#define MAX_STACKS (2 * PART)
+
+static int create(union bpf_attr attr)
+{
+	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+
+	if (fd == -EPERM)
+		check_skip("no BPF without privileges");
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+static int create_array(size_t value_bytes, uint32_t entries)
+{
+	return create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
+				       .key_size = sizeof(uint32_t),
+				       .value_size = (uint32_t)value_bytes,
+				       .max_entries = entries,
+				       .map_flags = BPF_F_MMAPABLE});
+}
+
+static int create_outer(int part)
+{
+	return create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+				       .key_size = sizeof(uint32_t),
+				       .value_size = sizeof(uint32_t),
+				       .max_entries = 2,
+				       .inner_map_fd = (uint32_t)part});
+}
+
+/* Whether a report is settled that another process than the owner of the tables makes
+ * when so many stacks have a number. Only the first part of each table is there. */
+static bool is_settled(uint64_t stacks_used)
+{
+	char text[] = "software:page-faults";
+	const int heads = create_array(sizeof(struct abi_stack_head), PART);
+	const int pcs = create_array(ABI_PCS_BLOCK_BYTES(1), 1);
+	const struct stack_maps maps = {
+		create_outer(heads), heads, create_outer(pcs), pcs, -1, -1};
+	const struct event_spec event = {
+		.kind = EVENT_SOFTWARE, .text = text, .number = 1};
+	struct source source = {.sizes = {.cpu_slots = 1,
+					  .process_slots = 1,
+					  .max_stacks = MAX_STACKS,
+					  .stack_depth = 1,
+					  .stacks_part = PART,
+					  .stack_pcs_blocks = 1,
+					  .stack_pcs_part = 1}};
+	struct abi_control control = {.stacks_used = stacks_used};
+	struct tracer t = {
+		.run = {.event = &event},
+		.source = &source,
+		.control = &control,
+		.maps = {.class = BLOCK_EVENT,
+			 .counters = create_array(sizeof(struct abi_counters), 1),
+			 .pending = -1,
+			 .pending_spill = -1,
+			 .stacks = &t.stacks},
+		.event_counts = create_array(sizeof(uint64_t), MAX_STACKS + 1),
+	};
+	uint32_t process = SNAPSHOT_NO_PROCESS;
+	const struct drain_slots slots = {.process = &process};
+	struct snapshot *snap = snapshot_create();
+	bool settled = true;
+
+	REQUIRE(snap);
+	stack_tables_open(&t.stacks, &maps, &source.sizes, &control, true);
+	t.stacks.heads.owner = t.stacks.pcs.owner = -1;
+	REQUIRE(!tracer_drain_events(&t, &slots, snap, &settled));
+	stack_tables_close(&t.stacks);
+	snapshot_destroy(snap);
+	const int fds[] = {heads,           pcs,           maps.stacks, maps.stack_pcs,
+			   t.maps.counters, t.event_counts};
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		close(fds[i]);
+	return settled;
+}
+
+static void what_cannot_be_read_is_said(void)
+{
+	CHECK(is_settled(0));
+	CHECK(is_settled(PART));
+	CHECK(!is_settled(PART + 1));
+}
+
+int main(void)
+{
+	RUN(what_cannot_be_read_is_said);
+	return check_done();
+}
