@@ -148,8 +148,6 @@ static void scan_written(struct reach_memory *m, const struct reach_region *regi
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t at = region->start / page * page;
 	uint64_t end = (region->end + page - 1) / page * page;
-	const struct page_wish wish = {.not_of_file = region->is_read_only,
-				       .changed = region->only_changed};
 
 	if (!region->only_present) {
 		scan_range(m, region->start, region->end,
@@ -159,7 +157,8 @@ static void scan_written(struct reach_memory *m, const struct reach_region *regi
 	}
 	while (at < end && !is_over(m)) {
 		struct page_run runs[RUNS_MAX];
-		int count = pages_find(m->pagemap, &at, end, wish, runs, RUNS_MAX);
+		int count = pages_find(m->pagemap, &at, end, region->is_read_only, runs,
+				       RUNS_MAX);
 
 		if (count < 0) {
 			note_errno(m);

@@ -33,10 +33,6 @@ struct reach_region {
 	/* It may have data of the program, or of its C library, in pages that have
 	 * blocks. */
 	bool has_roots;
-	/* The kernel can note which of its pages are written (pages_forget_changes()). */
-	bool notes_changes;
-	/* Read only pages that were written since. */
-	bool only_changed;
 };
 
 struct reach_regions {
@@ -74,15 +70,6 @@ void reach_regions_deinit(struct reach_regions *regions);
 /* Leave out the addresses from `start` to `end`, end exclusive. */
 struct error *reach_regions_cut(struct reach_regions *regions, uint64_t start,
 				uint64_t end) __attribute__((warn_unused_result));
-
-/*
- * `searched` are the regions that were searched since pages_forget_changes(): read only
- * what was written in them since, where the kernel has noted that. What is not in
- * `searched` is read as before.
- */
-struct error *reach_regions_skip(struct reach_regions *regions,
-				 const struct reach_regions *searched)
-	__attribute__((warn_unused_result));
 
 /* A second descriptor of the same memory, for another thread. It must not outlive the
  * first one. False: memory is out. */

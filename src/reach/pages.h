@@ -11,14 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which pages with contents are wanted. */
-struct page_wish {
-	bool not_of_file; /* none that come from a file */
-	/* Only those that were written since pages_forget_changes(). Of anonymous private
-	 * memory, except of hugetlbfs. */
-	bool changed;
-};
-
 /* A range of pages; end exclusive. */
 struct page_run {
 	uint64_t start, end;
@@ -28,19 +20,12 @@ struct page_run {
 int pages_open(int tid);
 
 /*
- * From now on the kernel notes which pages the process writes (soft-dirty bits,
- * Documentation/admin-guide/mm/soft-dirty.rst), and forgets which it has written before.
- * Each page costs the process a fault when it is next written. False: the kernel cannot,
- * or this process may not write to /proc/<tid>/clear_refs.
+ * Find runs of pages from *at on, below `end`, that are in memory or swapped out, and
+ * that were written. With `not_of_file` pages that come from a file do not count. Fills
+ * up to `max` runs, moves *at to where the next call has to go on, and returns how many;
+ * 0 with *at == end: none is left. -1 with errno set.
  */
-bool pages_forget_changes(int tid);
-
-/*
- * Find runs of wanted pages from *at on, below `end`, that are in memory or swapped out,
- * and that were written. Fills up to `max` runs, moves *at to where the next call has to
- * go on, and returns how many; 0 with *at == end: none is left. -1 with errno set.
- */
-int pages_find(int pagemap, uint64_t *at, uint64_t end, struct page_wish wish,
+int pages_find(int pagemap, uint64_t *at, uint64_t end, bool not_of_file,
 	       struct page_run runs[], size_t max);
 
 #endif

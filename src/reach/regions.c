@@ -26,14 +26,6 @@ static bool has_globals(const struct proc_maps *maps, const struct proc_mapping 
 	       (below && *below->path == '/' && below->end == m->start);
 }
 
-/* Not of files, where other processes write, and not of hugetlbfs, whose mappings have
- * names of files (pagemap_hugetlb_range(), fs/proc/task_mmu.c). */
-static bool notes_changes(const struct proc_mapping *m)
-{
-	return !*m->path || !strcmp(m->path, "[heap]") ||
-	       !strncmp(m->path, "[anon:", strlen("[anon:"));
-}
-
 static bool add(int tid, const struct proc_maps *maps, const struct proc_mapping *m,
 		struct reach_regions *ret)
 {
@@ -46,7 +38,6 @@ static bool add(int tid, const struct proc_maps *maps, const struct proc_mapping
 					    .is_read_only = !m->writable,
 					    .is_heap = !strcmp(m->path, "[heap]"),
 					    .has_roots = has_globals(maps, m),
-					    .notes_changes = notes_changes(m),
 				    });
 }
 
@@ -101,56 +92,5 @@ struct error *reach_regions_cut(struct reach_regions *regions, uint64_t start,
 			i++;
 		}
 	}
-	return NULL;
-}
-
-/* Append the part of the region up to `end`, if there is one, and move its start there.
- */
-static bool append_up_to(struct reach_regions *to, struct reach_region *region,
-			 uint64_t end, bool only_changed)
-{
-	struct reach_region part = *region;
-
-	if (part.end > end)
-		part.end = end;
-	part.only_changed = only_changed;
-	if (part.end <= part.start)
-		return true;
-	region->start = part.end;
-	return vec_push(&to->list, part);
-}
-
-struct error *reach_regions_skip(struct reach_regions *regions,
-				 const struct reach_regions *searched)
-{
-	struct reach_regions parts = {.list = {.data = NULL}};
-	bool is_whole = true;
-	size_t i = 0;
-
-	vec_foreach (region, &regions->list) {
-		struct reach_region rest = *region;
-
-		while (i < searched->list.len && searched->list.data[i].end <= rest.start)
-			i++;
-		/* A searched region may reach into the next one. */
-		for (size_t k = i; rest.notes_changes && k < searched->list.len &&
-				   searched->list.data[k].start < rest.end;
-		     k++) {
-			const struct reach_region *old = &searched->list.data[k];
-
-			if (!old->notes_changes)
-				continue;
-			is_whole = is_whole &&
-				   append_up_to(&parts, &rest, old->start, false) &&
-				   append_up_to(&parts, &rest, old->end, true);
-		}
-		is_whole = is_whole && append_up_to(&parts, &rest, rest.end, false);
-	}
-	if (!is_whole) {
-		reach_regions_deinit(&parts);
-		return error_no_memory();
-	}
-	reach_regions_deinit(regions);
-	*regions = parts;
 	return NULL;
 }

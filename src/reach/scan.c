@@ -2,7 +2,6 @@
 #include "reach/scan.h"
 
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "arch/registers.h"
 #include "process/live_thread.h"
@@ -43,29 +42,6 @@ static struct error *gone(int pid)
 {
 	return error_create(ERROR_GONE,
 			    "process %d has exited, or executed another program", pid);
-}
-
-/* The pointer guard as glibc sets it at the start: the second half of the random bytes
- * that the kernel gives each program (_dl_setup_pointer_guard(),
- * sysdeps/unix/sysv/linux/dl-osinfo.h). 0: unknown. */
-static uint64_t guard_of(int pid)
-{
-	struct live_thread live = live_thread_begin(pid);
-	_cleanup_(freep) char *bytes = NULL;
-	uint64_t entry[2], guard = 0;
-	size_t size;
-
-	if (!ARCH_GUARD_OFFSET ||
-	    procfs_read(live.tid, "auxv", AUXV_BYTES, &bytes, &size))
-		return 0;
-	for (size_t at = 0; at + sizeof(entry) <= size; at += sizeof(entry)) {
-		memcpy(entry, bytes + at, sizeof(entry));
-		if (entry[0] == AT_RANDOM &&
-		    live_thread_read(pid, entry[1] + sizeof(guard), &guard,
-				     sizeof(guard)))
-			return guard;
-	}
-	return 0;
 }
 
 /* The index, the marks and the memory of one part of the search. */
@@ -159,12 +135,7 @@ struct error *reach_scan_first(struct reach_target *target,
 	/* Before the mappings are read: if the process executes another program after
 	 * that, the image differs when it is compared. */
 	target->image = image_of(target->pid);
-	/* With the guard the search finds what it would find while the process is
-	 * stopped. */
-	target->guard = table->notes_changes ? guard_of(target->pid) : 0;
-	reach_regions_deinit(&target->searched);
 	err = part_init(&part, target->pid, words, table, deadline_ns);
-	part.marks.words.guard = target->guard;
 	if (!err)
 		err = reach_stacks_guess(target->pid, &part.maps, deadline_ns,
 					 &part.regions);
@@ -179,13 +150,7 @@ struct error *reach_scan_first(struct reach_target *target,
 	ret->took_ns = clock_now_ns() - began_ns;
 	ret->is_late = part.memory.is_late;
 	err = check(&part, target->pid);
-	if (err)
-		return err;
-	if (table->notes_changes) {
-		target->searched = part.regions;
-		part.regions = (struct reach_regions){.list = {.data = NULL}};
-	}
-	return check_image(target);
+	return err ? err : check_image(target);
 }
 
 struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
@@ -218,12 +183,6 @@ void reach_scan_release(struct reach_target *target)
 		target->released(target->arg);
 }
 
-void reach_scan_forget(struct reach_target *target)
-{
-	reach_scan_release(target);
-	reach_regions_deinit(&target->searched);
-}
-
 /* Other C libraries than glibc have something else there, which does no harm: no pointer
  * looks as if it were mangled by it. */
 static void read_guard(struct part *part, const struct reach_threads *threads)
@@ -239,35 +198,10 @@ static void read_guard(struct part *part, const struct reach_threads *threads)
 		}
 }
 
-/* May what was not written since the first look be left out? Then the candidates have the
- * level that it gave them: what led to them may be there. Otherwise only a block that is
- * no candidate has one. */
-static struct error *skip_unchanged(struct part *part, const struct reach_target *target,
-				    const struct reach_table *table, bool *ret)
-{
-	bool is_known = part->marks.words.guard == target->guard;
-
-	*ret = is_known && target->searched.list.len && !table->is_whole;
-	for (uint32_t i = 0; i < table->count; i++)
-		if (*ret || table->level[i] == REACH_REACHED)
-			part->marks.level[i] = table->level[i];
-	return *ret ? reach_regions_skip(&part->regions, &target->searched) : NULL;
-}
-
-/* The sweep has left out what was not written: read the blocks that lead to others. */
-static void add_unread(struct part *part, const struct reach_table *table)
-{
-	for (uint32_t i = 0; i < table->count; i++)
-		if (table->level[i] != REACH_UNREACHED && !vec_push(&part->marks.todo, i))
-			part->marks.no_memory = true;
-}
-
 /* Everything that needs the target to be stopped. */
 static struct error *look(struct part *part, struct reach_target *target,
-			  const struct reach_table *table, uint64_t deadline_ns,
-			  struct reach_effort *ret)
+			  uint64_t deadline_ns, struct reach_effort *ret)
 {
-	bool skips = false;
 	struct error *err;
 
 	reach_threads_find(&target->threads);
@@ -278,8 +212,6 @@ static struct error *look(struct part *part, struct reach_target *target,
 		return err;
 	if (part->marks.is_whole)
 		err = reach_roots_keep(&target->threads, &part->blocks, &part->regions);
-	if (!err)
-		err = skip_unchanged(part, target, table, &skips);
 	if (err)
 		return err;
 	if (!reach_threads_scan(&target->threads, deadline_ns, &part->marks) ||
@@ -287,8 +219,6 @@ static struct error *look(struct part *part, struct reach_target *target,
 			     &ret->has_rings))
 		part->memory.is_late = true;
 	reach_sweep(&part->memory, &part->regions, &part->marks);
-	if (skips)
-		add_unread(part, table);
 	reach_memory_flood(&part->memory, &part->marks);
 	err = check(part, target->pid);
 	/* Of a process that has been killed, the kernel says that no page was written. */
@@ -352,8 +282,10 @@ struct error *reach_scan_verify(struct reach_target *target,
 	}
 	err = part_init(&part, target->pid, words, table, deadline_ns);
 	ret->threads = (uint32_t)target->threads.list.len;
+	for (uint32_t i = 0; !err && table->is_whole && i < table->count; i++)
+		part.marks.level[i] = table->level[i];
 	if (!err)
-		err = look(&part, target, table, deadline_ns, ret);
+		err = look(&part, target, deadline_ns, ret);
 	reach_scan_release(target);
 	ret->pause_ns = clock_now_ns() - target->stopped_ns;
 	ret->is_late = part.memory.is_late;

@@ -28,11 +28,6 @@ struct reach_table {
 	/* These are all blocks that the process has: what else is in their pages, or in
 	 * the heap that brk(2) sets, is free and holds no pointers of the program. */
 	bool is_whole;
-	/* For the first look: before it, the kernel has begun to note what the process
-	 * writes (pages_forget_changes()). Then the second one reads only that. Not for
-	 * a table that is whole: which memory is free changes. Nor for unaligned
-	 * pointers: one may begin in a page that was not written, and end in the next. */
-	bool notes_changes;
 };
 
 /* How the search went. */
@@ -52,12 +47,8 @@ struct reach_target {
 	void (*progress)(void *arg, uint64_t read_bytes);
 	/* Called after the process continues; may be NULL. */
 	void (*released)(void *arg);
-	void *arg;      /* of both */
-	uint64_t image; /* of reach_image(), at the first look */
-	/* What the first look has searched, if the kernel notes what is written since;
-	 * else empty. */
-	struct reach_regions searched;
-	uint64_t guard;      /* that it used, as in struct reach_words */
+	void *arg;           /* of both */
+	uint64_t image;      /* of reach_image(), at the first look */
 	uint64_t stopped_ns; /* CLOCK_MONOTONIC */
 	/* When it went on without being verified, because there was no time left; 0: it
 	 * did not. volatile: a signal handler sets it (reach_scan_let_go()). */
@@ -79,13 +70,8 @@ struct error *reach_scan_stop(struct reach_target *target, uint64_t deadline_ns)
 /*
  * Look at all memory for pointers to the candidates `table`, until `deadline_ns`, and let
  * the process go on in any case. Then group what is lost. Sets table->level and ->head,
- * unless there was no time.
- *
- * Before the call `level` says what the first look has found of each candidate:
- * REACH_UNREACHED or REACH_POSSIBLE (in a table that is whole: REACH_UNREACHED). Other
- * blocks of the table are REACH_REACHED. All candidates of the first look must be in the
- * table, those that were freed since as REACH_REACHED: what was not written since the
- * first look is not read again, if the kernel notes what is written.
+ * unless there was no time. In a table that is whole, `level` says before the call which
+ * blocks are candidates: REACH_UNREACHED; the others are REACH_REACHED.
  */
 struct error *reach_scan_verify(struct reach_target *target,
 				const struct reach_words *words,
@@ -99,8 +85,5 @@ void reach_scan_let_go(struct reach_target *target);
 
 /* Let the process go on, if it is stopped. */
 void reach_scan_release(struct reach_target *target);
-
-/* The same, and free what the first look has left. */
-void reach_scan_forget(struct reach_target *target);
 
 #endif

@@ -51,8 +51,8 @@ struct reach_table scan_table_at(void *bytes, uint32_t count)
 	uint64_t *start = bytes, *end = start + count;
 	uint32_t *head = (uint32_t *)(end + count);
 
-	return (struct reach_table){start, end,  (uint8_t *)(head + count), head, count,
-				    false, false};
+	return (struct reach_table){start, end,   (uint8_t *)(head + count),
+				    head,  count, false};
 }
 
 void scan_effort_put(struct strbuf *out, const struct reach_effort *effort)
@@ -187,7 +187,7 @@ static struct reach_target *find_target(struct scan_service *service, int pid)
 static void release_all(struct scan_service *service)
 {
 	vec_foreach (target, &service->targets)
-		reach_scan_forget(target);
+		reach_scan_release(target);
 	service->targets.len = 0;
 	settle(service);
 }
@@ -213,7 +213,6 @@ static struct error *search(struct scan_service *service, struct reach_target *t
 {
 	uint32_t count = wire_get_u32(&request->in);
 	bool is_whole = wire_get_u32(&request->in);
-	bool notes_changes = wire_get_u32(&request->in);
 	uint64_t deadline_ns = wire_get_u64(&request->in);
 	struct reach_effort effort = {0};
 	struct reach_table table;
@@ -224,7 +223,6 @@ static struct error *search(struct scan_service *service, struct reach_target *t
 		return err;
 	table = scan_table_at(map, count);
 	table.is_whole = is_whole;
-	table.notes_changes = notes_changes;
 	service->is_searching = true;
 	if (has_stopped(service))
 		end_at(service, deadline_ns);
@@ -306,8 +304,6 @@ void scan_service_destroy(struct scan_service *service)
 {
 	if (!service)
 		return;
-	vec_foreach (target, &service->targets)
-		reach_regions_deinit(&target->searched);
 	vec_deinit(&service->targets);
 	free(service);
 }

@@ -138,7 +138,6 @@ static struct error *call(struct reach_scanner *s, enum scan_request request, in
 	if (table) {
 		wire_put_u32(&in, table->count);
 		wire_put_u32(&in, table->is_whole);
-		wire_put_u32(&in, table->notes_changes);
 	}
 	wire_put_u64(&in, deadline_ns);
 	err = confined_call(s->child, request, &in, table ? s->table : -1, &out, NULL);

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "reach/by_process.h"
-#include "process/live_thread.h"
-#include "reach/pages.h"
 #include "reach/scanner.h"
 #include "reach/verdicts.h"
 #include "util/cleanup.h"
@@ -23,9 +21,6 @@ struct candidates {
 	uint32_t process; /* its index in the snapshot that they are from */
 	/* Their indices there, into snap->blocks; ascending by the blocks' addresses. */
 	VEC(uint32_t) numbers;
-	/* enum reach_level of each; REACH_REACHED: it is none any more. */
-	VEC(uint8_t) levels;
-	size_t left; /* how many are candidates still */
 	bool is_stopped;
 };
 
@@ -73,16 +68,10 @@ void reach_search_be_strict(struct reach_search *search, int pid)
 	search->strict_pid = pid;
 }
 
-static void candidates_deinit(struct candidates *candidates)
-{
-	vec_deinit(&candidates->numbers);
-	vec_deinit(&candidates->levels);
-}
-
 static void drop_candidates(struct reach_search *search)
 {
 	vec_foreach (process, &search->processes)
-		candidates_deinit(process);
+		vec_deinit(&process->numbers);
 	search->processes.len = 0;
 }
 
@@ -151,23 +140,13 @@ static void mark_others(const struct snapshot *before,
 	const struct snapshot_block *blocks = before->blocks[BLOCK_HEAP].data;
 	const uint32_t *next = candidates->numbers.data;
 	const uint32_t *end = next + candidates->numbers.len;
-	const uint8_t *levels = candidates->levels.data;
 
 	for (uint32_t i = 0; i < table->count; i++) {
 		while (next < end && blocks[*next].address < table->start[i])
 			next++;
-		if (next == end || blocks[*next].address != table->start[i] ||
-		    levels[next - candidates->numbers.data] == REACH_REACHED)
+		if (next == end || blocks[*next].address != table->start[i])
 			table->level[i] = REACH_REACHED;
 	}
-}
-
-/* Set what is known of the blocks of a table, which are those of `candidates`: gather()
- * has ordered them before, and left out what it leaves out. */
-static void copy_levels(const struct candidates *candidates, struct reach_table *table)
-{
-	for (uint32_t i = 0; i < table->count && i < candidates->levels.len; i++)
-		table->level[i] = candidates->levels.data[i];
 }
 
 /* Can the table have all blocks of `process`? For a verification (`is_stopped`) not while
@@ -230,27 +209,16 @@ static struct error *add_candidates(struct reach_search *search, int pid,
 
 	for (uint32_t i = 0; i < blocks->table.count; i++)
 		if (blocks->table.level[i] != REACH_REACHED &&
-		    (!vec_push(&found.numbers, blocks->number[i]) ||
-		     !vec_push(&found.levels, blocks->table.level[i]))) {
-			candidates_deinit(&found);
+		    !vec_push(&found.numbers, blocks->number[i])) {
+			vec_deinit(&found.numbers);
 			return error_no_memory();
 		}
-	found.left = found.numbers.len;
-	if (found.left ? vec_push(&search->processes, found)
-		       : vec_push(&search->judged, (struct reach_judged){.pid = pid}))
+	if (found.numbers.len
+		    ? vec_push(&search->processes, found)
+		    : vec_push(&search->judged, (struct reach_judged){.pid = pid}))
 		return NULL;
-	candidates_deinit(&found);
+	vec_deinit(&found.numbers);
 	return error_no_memory();
-}
-
-/* This process does it, and not the scanner, because that one may not write files. */
-static void note_changes(const struct reach_search *search, int pid,
-			 struct reach_table *table)
-{
-	struct live_thread live = live_thread_begin(pid);
-
-	table->notes_changes = !table->is_whole && !search->options.words.unaligned &&
-			       pages_forget_changes(live.tid);
 }
 
 static struct error *look_at(struct reach_search *search, const struct snapshot *snap,
@@ -265,8 +233,6 @@ static struct error *look_at(struct reach_search *search, const struct snapshot 
 	blocks.table.is_whole = can_be_whole(search, snap, process, false);
 	if (!err && pid == search->strict_pid && !blocks.table.is_whole)
 		say_not_strict(search, pid);
-	if (!err && blocks.table.count)
-		note_changes(search, pid, &blocks.table);
 	if (!err && blocks.table.count)
 		err = reach_scanner_first(search->scanner, pid, &blocks.table,
 					  clock_now_ns() + LOOK_NS, &effort);
@@ -360,14 +326,15 @@ static struct error *add_found(struct reach_search *search, const struct snapsho
 	return NULL;
 }
 
-/* Those that are not there any more are no candidates. */
+/* Drop the candidates that are not there any more. */
 static void keep_candidates(struct candidates *candidates, const bool is_there[])
 {
-	for (size_t i = 0; i < candidates->levels.len; i++)
-		if (!is_there[i]) {
-			candidates->levels.data[i] = REACH_REACHED;
-			candidates->left--;
-		}
+	size_t kept = 0;
+
+	for (size_t i = 0; i < candidates->numbers.len; i++)
+		if (is_there[i])
+			candidates->numbers.data[kept++] = candidates->numbers.data[i];
+	candidates->numbers.len = kept;
 }
 
 struct error *reach_search_recheck(struct reach_search *search,
@@ -443,17 +410,14 @@ static struct error *verify(struct reach_search *search, const struct snapshot *
 	bool is_whole = find_whole(search, stopped, candidates->pid, &process);
 	const struct snapshot *snap = is_whole ? stopped : before;
 	struct reach_effort effort = {0};
-	struct error *err =
-		is_whole
-			? gather_all(search, snap, process, &numbers, &blocks)
-			: gather(search, snap, candidates->numbers.data,
-				 candidates->left ? candidates->numbers.len : 0, &blocks);
+	struct error *err = is_whole
+				    ? gather_all(search, snap, process, &numbers, &blocks)
+				    : gather(search, snap, candidates->numbers.data,
+					     candidates->numbers.len, &blocks);
 
 	blocks.table.is_whole = is_whole;
 	if (!err && is_whole)
 		mark_others(before, candidates, &blocks.table);
-	else if (!err)
-		copy_levels(candidates, &blocks.table);
 	if (!err)
 		err = reach_scanner_verify(
 			search->scanner, candidates->pid, &blocks.table,

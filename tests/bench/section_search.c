@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
-#include "reach/pages.h"
 #include "reach/scan.h"
 #include "util/huge_array.h"
 
@@ -119,7 +118,6 @@ static struct reach_table make_table(const struct heap *heap, uint32_t count)
 				    malloc(count),
 				    malloc(count * 4ul),
 				    count,
-				    false,
 				    false};
 
 	if (!table.start || !table.end || !table.level || !table.head)
@@ -143,7 +141,6 @@ static void search(const struct heap *heap, pid_t pid, struct figures *ret)
 
 	table = make_table(heap, (uint32_t)heap->blocks);
 	begin_ns = now_ns();
-	table.notes_changes = pages_forget_changes(pid);
 	if (reach_scan_first(&target, &words, &table, far_ns, &effort))
 		die("the search has failed");
 	ret->look_ns = (double)(now_ns() - begin_ns);
@@ -152,8 +149,7 @@ static void search(const struct heap *heap, pid_t pid, struct figures *ret)
 	for (uint32_t i = 0; i < table.count; i++)
 		if (table.level[i] != REACH_REACHED) {
 			table.start[candidates] = table.start[i];
-			table.end[candidates] = table.end[i];
-			table.level[candidates++] = table.level[i];
+			table.end[candidates++] = table.end[i];
 		}
 	table.count = candidates;
 	if (reach_scan_stop(&target, far_ns) ||

@@ -89,7 +89,7 @@ static const struct opener {
 	{"process/spawn.c", 1, "the command that the user gives"},
 	{"process/target_file.c", 2, "what the user names"},
 	{"reach/held.c", 4, "/proc/PID/fdinfo and the links of /proc/PID/fd"},
-	{"reach/pages.c", 2, "/proc/PID"},
+	{"reach/pages.c", 1, "/proc/PID"},
 	{"reach/shared.c", 2, "/proc/PID/map_files, and again if it is in memory"},
 	{"reach/stacks.c", 1, "/proc/PID"},
 	{"reach/threads.c", 1, "/proc/PID"},

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 
 #include "check.h"
-#include "reach/pages.h"
 #include "reach/scan.h"
 #include "unit/process/child.h"
 #include "util/clock.h"
@@ -62,8 +61,8 @@ static bool found_rings;
 
 static inline void fill(struct reach_table *table)
 {
-	*table = (struct reach_table){found.start, found.end, found.level, found.head,
-				      BLOCKS,      false,     false};
+	*table = (struct reach_table){found.start, found.end, found.level,
+				      found.head,  BLOCKS,    false};
 	memset(&found, 0xee, sizeof(found));
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		found.start[i] = BLOCK(i);
@@ -87,7 +86,6 @@ static inline void mark_candidates(struct reach_table *table)
  * is whole. */
 static inline void search_child(struct child child, const struct reach_words *words)
 {
-	uint8_t first[BLOCKS];
 	struct reach_target target;
 	struct reach_effort effort = {0};
 	struct reach_table table;
@@ -97,18 +95,13 @@ static inline void search_child(struct child child, const struct reach_words *wo
 	target = (struct reach_target){.pid = child.pid};
 	fill(&table);
 	mark_candidates(&table);
-	table.notes_changes =
-		!is_whole && !words->unaligned && pages_forget_changes(child.pid);
 	REQUIRE(!reach_scan_first(&target, words, &table, deadline, &effort));
 	CHECK(effort.read_bytes > 0);
 	CHECK(!effort.is_late);
-	memcpy(first, found.level, sizeof(first));
 	REQUIRE(!reach_scan_stop(&target, deadline));
 	fill(&table);
-	memcpy(found.level, first, sizeof(first));
 	mark_candidates(&table);
 	REQUIRE(!reach_scan_verify(&target, words, &table, deadline, &effort));
-	reach_scan_forget(&target);
 	CHECK(!effort.is_late);
 	CHECK(effort.threads >= 1);
 	found_rings = effort.has_rings;
