@@ -17,7 +17,8 @@
 /* How much of a long log is kept: the end, which contains the error. */
 #define LOG_KEEP_BYTES 16384
 
-/* A signal interrupts the verifier, and bpf(2) fails with EAGAIN. */
+/* A signal interrupts the verifier, and bpf(2) fails with EAGAIN; other reasons at
+ * code_map_make(). */
 #define TRIES 20
 
 static uint64_t to_pointer(const void *p)
@@ -40,9 +41,12 @@ struct error *code_map_make(const struct code_map *map, int inner, int *ret)
 	if (inner >= 0)
 		attr.inner_map_fd = (uint32_t)inner;
 	memcpy(attr.map_name, map->name, strnlen(map->name, sizeof(attr.map_name) - 1));
-	locked_memory_lift(&before);
-	*ret = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-	locked_memory_restore(&before);
+	/* Another thread may restore the limit at the same time. */
+	for (int tries = 0; !tries || (*ret == -EPERM && tries < TRIES); tries++) {
+		locked_memory_lift(&before);
+		*ret = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+		locked_memory_restore(&before);
+	}
 	if (*ret >= 0)
 		return NULL;
 	/* The text that libbcc prints when it creates maps. */

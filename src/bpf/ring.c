@@ -20,6 +20,7 @@ struct ring {
 	unsigned char *data; /* mapped twice in a row, so that no record is split */
 	size_t size;         /* of the data once; a power of 2 */
 	bool is_held_up, had_any;
+	size_t consumed_bytes;
 };
 
 static size_t page_bytes(void)
@@ -139,7 +140,7 @@ int ring_consume(struct ring *ring)
 {
 	unsigned long at = __atomic_load_n(ring->consumer, __ATOMIC_ACQUIRE), end, before;
 	/* Programs may write as fast as this reads. */
-	unsigned long last = at + ring->size;
+	unsigned long begin = at, last = at + ring->size;
 	int result;
 
 	ring->is_held_up = false;
@@ -149,7 +150,13 @@ int ring_consume(struct ring *ring)
 		end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 		result = read_up_to(ring, &at, end < last ? end : last);
 	} while (result >= 0 && at != before);
+	ring->consumed_bytes = at - begin;
 	return result;
+}
+
+size_t ring_consumed_bytes(const struct ring *ring)
+{
+	return ring->consumed_bytes;
 }
 
 bool ring_is_held_up(const struct ring *ring)

@@ -97,9 +97,9 @@ static uint32_t stack_pcs_blocks(const struct source_run *run)
 #define FEW_STACK_BUCKETS 4096
 
 /* Room ahead of the stacks that there are, in elements. Two processors that make nothing
- * but new stacks use it up in some 5 ms. */
-#define HEADS_AHEAD      4096
-#define PCS_BLOCKS_AHEAD 16
+ * but new stacks use it up in some 10 ms. */
+#define HEADS_AHEAD      8192
+#define PCS_BLOCKS_AHEAD 32
 
 static uint32_t part_of(uint32_t elements, uint32_t few)
 {

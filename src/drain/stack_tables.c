@@ -40,7 +40,7 @@ void stack_tables_close(struct stack_tables *t)
  * parts should be free. As stack_ask() of the probes, but with one more. */
 static uint32_t parts_for(uint64_t used, uint64_t each, uint32_t ahead)
 {
-	uint64_t count = used <= each / 2 ? 1 : used / each + ahead + 2;
+	uint64_t count = used <= each / 8 ? 1 : used / each + ahead + 2;
 
 	return count < ABI_PARTS_MAX ? (uint32_t)count : ABI_PARTS_MAX;
 }
@@ -79,12 +79,13 @@ struct error *stack_tables_create(struct stack_tables *t,
 {
 	struct error *err = part_table_create(&t->heads, parts_of_heads(t), &ret[0]);
 
-	ret[1] = (struct new_parts){.table = &t->pcs};
+	/* Each is tried: one may find room where another one, with larger parts, does
+	 * not. */
+	err = error_first(err, part_table_create(&t->pcs, parts_of_pcs(t), &ret[1]));
 	ret[2] = (struct new_parts){.table = &t->index};
-	if (!err)
-		err = part_table_create(&t->pcs, parts_of_pcs(t), &ret[1]);
-	if (!err && !t->by_hash)
-		err = part_table_create(&t->index, parts_of_index(t), &ret[2]);
+	if (!t->by_hash)
+		err = error_first(
+			err, part_table_create(&t->index, parts_of_index(t), &ret[2]));
 	return err;
 }
 

@@ -97,7 +97,7 @@ static bool put_refused(struct table_grower *g, struct part_table *t)
 static int grow(struct table_grower *g)
 {
 	struct new_parts parts[STACK_TABLES];
-	struct error *err = stack_tables_create(g->stacks, parts);
+	struct error *err = stack_tables_create(g->stacks, parts), *blocks = NULL;
 	/* All are tried. */
 	bool heads = put_refused(g, &g->stacks->heads);
 	bool pcs = put_refused(g, &g->stacks->pcs);
@@ -105,8 +105,9 @@ static int grow(struct table_grower *g)
 
 	for (int i = 0; i < STACK_TABLES; i++)
 		put(g, &parts[i]);
-	while (!err && g->live && live_table_wants_more(g->live))
-		err = live_table_grow(g->live);
+	while (!blocks && g->live && live_table_wants_more(g->live))
+		blocks = live_table_grow(g->live);
+	err = error_first(err, blocks);
 	if (!err)
 		return heads || pcs || index ? RETRY_MS : -1;
 	/* Blocks and stacks without room are counted meanwhile. */
@@ -145,7 +146,8 @@ static void *run(void *arg)
 	pthread_setname_np(pthread_self(), THREAD_NAME);
 	begin(g);
 	for (;;) {
-		if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR)
+		/* After a failure no news help: each would be a futile attempt. */
+		if (poll(fds, timeout_ms < 0 ? 3 : 1, timeout_ms) < 0 && errno != EINTR)
 			return NULL;
 		if (fds[0].revents)
 			return NULL;

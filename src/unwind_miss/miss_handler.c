@@ -176,8 +176,7 @@ struct batch {
 	uint64_t rest_ns;
 };
 
-/* Probes that find the ring full count the miss as lost or as over budget by this
- * flag. */
+/* If the ring is full, probes count the miss as over budget, or else as lost. */
 static void set_over_budget(struct miss_handler *l, uint64_t is_over)
 {
 	__atomic_store_n(&l->maps.control->misses_over_budget, is_over, __ATOMIC_SEQ_CST);
@@ -239,7 +238,7 @@ static struct batch take_batch(struct miss_handler *l, bool is_miss_handler,
 	if (is_miss_handler)
 		miss_ring_fit(&l->ring,
 			      is_mapped || batch.is_sweeping || batch.is_waiting,
-			      batch.walks, now_ns);
+			      ring_consumed_bytes(l->ring.ring), now_ns);
 	return batch;
 }
 
@@ -401,7 +400,8 @@ struct error *miss_handler_create(const struct miss_maps *maps, struct miss_hand
 		return error_no_memory();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->alias_lock, NULL);
-	err = miss_ring_open(&l->ring, maps->misses, on_record, l);
+	err = miss_ring_open(&l->ring, maps->misses, &maps->control->misses_lost,
+			     on_record, l);
 	if (!err)
 		err = stack_pages_init(&l->pages, maps->sizes->cpu_slots);
 	if (!err)

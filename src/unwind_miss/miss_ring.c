@@ -14,10 +14,12 @@
 #define LARGE_BYTES (16u << 20)
 #define SMALL_BYTES (1u << 20)
 
-/* Records in a batch that make the ring large. */
-#define BUSY_RECORDS 32
+/* Bytes of records in a batch that make the ring large. */
+#define BUSY_BYTES ((size_t)SMALL_BYTES / 16)
 
-#define QUIET_NS     UINT64_C(5000000000)
+#define QUIET_NS   UINT64_C(5000000000)
+/* After a failure to make the ring large. */
+#define RETRY_NS UINT64_C(1000000000)
 
 static struct error *make(struct miss_ring *r, bool is_large)
 {
@@ -52,9 +54,11 @@ static void drop(struct miss_ring *r)
 	r->ring = NULL;
 }
 
-struct error *miss_ring_open(struct miss_ring *r, int outer, ring_fn fn, void *arg)
+struct error *miss_ring_open(struct miss_ring *r, int outer, const uint64_t *lost_count,
+			     ring_fn fn, void *arg)
 {
-	*r = (struct miss_ring){.outer = outer, .fn = fn, .arg = arg};
+	*r = (struct miss_ring){
+		.outer = outer, .lost_count = lost_count, .fn = fn, .arg = arg};
 	sem_init(&r->has_begun, 0, 0);
 	return make(r, true);
 }
@@ -109,16 +113,20 @@ static struct error *replace(struct miss_ring *r, bool is_large)
 	return NULL;
 }
 
-void miss_ring_fit(struct miss_ring *r, bool will_be_busy, unsigned records,
-		   uint64_t now_ns)
+void miss_ring_fit(struct miss_ring *r, bool will_be_busy, size_t bytes, uint64_t now_ns)
 {
-	bool is_busy = will_be_busy || records > BUSY_RECORDS;
+	uint64_t lost = __atomic_load_n(r->lost_count, __ATOMIC_SEQ_CST);
+	bool is_busy = will_be_busy || bytes > BUSY_BYTES || lost != r->lost;
 	struct error *err = NULL;
 
+	r->lost = lost;
 	if (is_busy || !r->busy_ns)
 		r->busy_ns = now_ns;
 	if (is_busy && !r->is_large) {
+		if (r->failed_ns && now_ns - r->failed_ns < RETRY_NS)
+			return;
 		err = replace(r, true);
+		r->failed_ns = err ? now_ns : 0;
 	} else if (r->is_large && now_ns - r->busy_ns > QUIET_NS) {
 		err = replace(r, false);
 		/* If it failed, wait as long before the next attempt. */

@@ -21,14 +21,18 @@ struct miss_ring {
 	ring_fn fn;
 	void *arg;
 	bool is_large;
-	uint64_t busy_ns;     /* when it was last busy, CLOCK_MONOTONIC ns */
+	uint64_t busy_ns;   /* when it was last busy, CLOCK_MONOTONIC ns */
+	uint64_t failed_ns; /* when it could not be made large; 0: it could */
+	const uint64_t *lost_count;
+	uint64_t lost;        /* as of the last miss_ring_fit() */
 	sem_t has_begun;      /* miss_ring_begin() has ended */
 	struct error *failed; /* of miss_ring_begin() */
 };
 
-/* `outer` is the map `misses`. `fn` and `arg` as for ring_open(). */
-struct error *miss_ring_open(struct miss_ring *r, int outer, ring_fn fn, void *arg)
-	__attribute__((warn_unused_result));
+/* `outer` is the map `misses`. *lost_count: how many records have found no room;
+ * borrowed. `fn` and `arg` as for ring_open(). */
+struct error *miss_ring_open(struct miss_ring *r, int outer, const uint64_t *lost_count,
+			     ring_fn fn, void *arg) __attribute__((warn_unused_result));
 /* Can be called on an all-zero struct. */
 void miss_ring_close(struct miss_ring *r);
 
@@ -39,8 +43,7 @@ struct error *miss_ring_wait(struct miss_ring *r) __attribute__((warn_unused_res
 
 /* Replace the ring if it is too small, or has been too large for some time. The records
  * of the old ring are passed to the function first. `will_be_busy`: there are unwind
- * tables to build. `records`: in the last batch. */
-void miss_ring_fit(struct miss_ring *r, bool will_be_busy, unsigned records,
-		   uint64_t now_ns);
+ * tables to build. `bytes`: of the records in the last batch. */
+void miss_ring_fit(struct miss_ring *r, bool will_be_busy, size_t bytes, uint64_t now_ns);
 
 #endif

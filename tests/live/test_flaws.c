@@ -143,10 +143,13 @@ static int64_t path_index(const json_t *row)
 	return index;
 }
 
-/* Each of the first `paths` paths must have one row, with `times` blocks of its size. */
+/* Each of the first `paths` paths must have one row, with `times` blocks of its size. On
+ * a busy machine the table of stacks may grow too late: such blocks have no stack, and
+ * are counted. They may be one in 100. */
 static void check_paths(const json_t *report, int paths, int times)
 {
 	bool *seen = calloc((size_t)paths, sizeof(*seen));
+	int64_t late = live_int(report, "losses.stacks_full"), missing = 0;
 	unsigned wrong = 0, rows = 0;
 	const json_t *row;
 	size_t i;
@@ -157,17 +160,20 @@ static void check_paths(const json_t *report, int paths, int times)
 
 		if (!site || strcmp(site, "site_path") != 0)
 			continue;
-		int64_t index = path_index(row);
-		if (index >= paths || seen[index] || live_int(row, "blocks") != times ||
-		    live_int(row, "size_bytes") != times * (index + 1))
+		int64_t index = path_index(row), blocks = live_int(row, "blocks");
+		if (index >= paths || seen[index] || blocks > times ||
+		    live_int(row, "size_bytes") != blocks * (index + 1))
 			wrong++;
 		else
 			seen[index] = true;
+		missing += times - blocks;
 		rows++;
 	}
 	CHECK_INT(rows, paths);
 	CHECK_INT(wrong, 0);
-	CHECK_INT(compare_losses(report, NULL), 0);
+	CHECK_INT(missing, late);
+	CHECK(late * 100 <= (int64_t)paths * times);
+	CHECK_INT(compare_losses(report, "stacks_full"), 0);
 	free(seen);
 }
 

@@ -105,6 +105,7 @@ static struct sent sent(const struct bench *b)
 	return ret;
 }
 
+static uint64_t lost;
 static uint64_t received;
 
 static int on_record(void *arg, void *data, size_t size)
@@ -140,7 +141,7 @@ static void bench_init(struct bench *b)
 	b->program = load_sender(b);
 	REQUIRE(b->program >= 0);
 	received = 0;
-	REQUIRE(!miss_ring_open(&b->ring, b->outer, on_record, b));
+	REQUIRE(!miss_ring_open(&b->ring, b->outer, &lost, on_record, b));
 	miss_ring_begin(&b->ring);
 	REQUIRE(!miss_ring_wait(&b->ring));
 }
@@ -164,6 +165,9 @@ static void send(const struct bench *b, uint32_t times)
 	REQUIRE(!sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)));
 }
 
+/* One miss with a whole copy of a stack. */
+#define WALK_BYTES 65800
+
 /* A large ring becomes small after a quiet time, and a small one large at once. What is
  * in the old ring is received. */
 static void its_size_follows_the_records(void)
@@ -171,21 +175,27 @@ static void its_size_follows_the_records(void)
 	static const struct {
 		uint64_t after_ns;
 		bool will_be_busy;
-		unsigned records;
+		size_t bytes;
+		uint64_t lost;
 		bool is_large;
 	} cases[] = {
-		{0, false, 0, true},
-		{QUIET_NS, false, 1, true},
-		{1, true, 0, true},
-		{QUIET_NS - 1, false, 1, true},
-		{1, false, 1000, true},
-		{QUIET_NS, false, 1, true},
-		{1, false, 1, false},
-		{1, false, 1, false},
-		{1, false, 1000, true},
-		{QUIET_NS, false, 0, true},
-		{QUIET_NS / 2, false, 0, false},
-		{1, true, 0, true},
+		{0, false, 0, 0, true},
+		{QUIET_NS, false, 1, 0, true},
+		{1, true, 0, 0, true},
+		{QUIET_NS - 1, false, 1, 0, true},
+		{1, false, WALK_BYTES, 0, true},
+		{QUIET_NS, false, 1, 0, true},
+		{1, false, 1, 0, false},
+		{1, false, 1, 0, false},
+		{1, false, WALK_BYTES, 0, true},
+		{QUIET_NS, false, 0, 0, true},
+		{QUIET_NS / 2, false, 0, 0, false},
+		{1, true, 0, 0, true},
+		{2 * QUIET_NS, false, 0, 0, false},
+		/* A record found no room. */
+		{1, false, 0, 1, true},
+		{QUIET_NS, false, 0, 1, true},
+		{1, false, 0, 1, false},
 	};
 	uint64_t now_ns = START_NS;
 	struct bench b;
@@ -194,7 +204,8 @@ static void its_size_follows_the_records(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		send(&b, 100);
 		now_ns += cases[i].after_ns;
-		miss_ring_fit(&b.ring, cases[i].will_be_busy, cases[i].records, now_ns);
+		lost = cases[i].lost;
+		miss_ring_fit(&b.ring, cases[i].will_be_busy, cases[i].bytes, now_ns);
 		if (b.ring.is_large != cases[i].is_large)
 			CHECK_FAIL("case %zu", i);
 	}
