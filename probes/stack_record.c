@@ -23,6 +23,12 @@ ALWAYS_INLINE u64 *stack_words(u64 at)
 	return words ? words + (at & (ABI_PCS_BLOCK - 1)) : NULL;
 }
 
+/* Are the parts there for the stack `number`, whose words begin at `at`? */
+ALWAYS_INLINE int stack_has_parts(u32 number, u64 at)
+{
+	return stack_head(number) && stack_words(at);
+}
+
 /* Wake memtrace if parts are missing ahead of the stack `number`, whose words begin at
  * `at`. */
 ALWAYS_INLINE void stack_ask(u32 number, u64 at)

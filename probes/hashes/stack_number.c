@@ -21,6 +21,10 @@ ALWAYS_INLINE u32 stack_take_number(struct abi_control *ctl)
 
 	if (from >= MAX_STACKS)
 		return ABI_NO_STACK;
+	stack_ask(from, from * STACK_DEPTH);
+	/* A number that is taken cannot be given back. */
+	if (!stack_has_parts(from, from * STACK_DEPTH))
+		return ABI_NO_STACK;
 	__sync_fetch_and_add(&ctl->stacks_used, 1);
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_STACK_CLAIM_TRIES; i++) {
@@ -49,10 +53,8 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 	u32 number = stack_take_number(t->ctl);
 	struct abi_stack_head *head = NULL;
 
-	if (number != ABI_NO_STACK) {
+	if (number != ABI_NO_STACK)
 		head = stack_head(number);
-		stack_ask(number, (u64)number * STACK_DEPTH);
-	}
 	/* Each number has room for the deepest stack: without atomics the probes cannot
 	 * allocate less. */
 	if (!head || !stack_write(head, w, s, allocator, (u64)number * STACK_DEPTH)) {
