@@ -106,6 +106,18 @@ ALWAYS_INLINE void stack_index_ask(u32 number)
 		room_news.ringbuf_output(&news, sizeof(news), 0);
 }
 
+/* Is there room for the stack `next`, whose words begin at `at`? Wakes memtrace if there
+ * is little. Ask this before a number is taken: it can be given back only as long as no
+ * other processor has taken the next one. */
+ALWAYS_INLINE int stack_has_room(u64 next, u64 at)
+{
+	if (next >= MAX_STACKS || at >= STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK)
+		return 0;
+	stack_ask(next, at);
+	stack_index_ask(next);
+	return stack_has_parts(next, at);
+}
+
 /* The number of the stack that was walked in `s`. The end of the walk is known. */
 ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 			       struct abi_scratch *s, u32 allocator)
@@ -120,23 +132,21 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 	if (number != ABI_NO_STACK)
 		return number;
 
-	if (READ_ONCE(ctl->stacks_used) >= MAX_STACKS ||
-	    READ_ONCE(ctl->stack_pcs_used) >= STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK) {
+	u64 next = READ_ONCE(ctl->stacks_used), at = READ_ONCE(ctl->stack_pcs_used);
+	u64 depth = w->depth;
+
+	if (!stack_has_room(next, at)) {
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
-
-	u64 next = __sync_fetch_and_add(&ctl->stacks_used, 1);
-	u64 depth = w->depth, at = __sync_fetch_and_add(&ctl->stack_pcs_used, depth);
-
+	next = __sync_fetch_and_add(&ctl->stacks_used, 1);
+	at = __sync_fetch_and_add(&ctl->stack_pcs_used, depth);
 	number = next;
 
 	struct abi_stack_head *head = NULL;
 
 	if (next < MAX_STACKS)
 		head = stack_head(number);
-	stack_ask(number, at);
-	stack_index_ask(number);
 
 	u32 stored = ABI_NO_STACK;
 

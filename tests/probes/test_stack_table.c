@@ -63,6 +63,7 @@ static struct {
 	struct abi_control control;
 	u64 counts[ABI_COUNTER_COUNT];
 	void (*meanwhile)(void); /* called at the next lookup of a head */
+	u64 most_used;           /* numbers at a lookup of a head, at most */
 } host;
 
 static void count(enum abi_counter which, u64 n)
@@ -75,7 +76,11 @@ static void before_access(void *arg, const char *what)
 	void (*meanwhile)(void) = host.meanwhile;
 
 	(void)arg;
-	if (!meanwhile || strcmp(what, "stacks") != 0)
+	if (strcmp(what, "stacks") != 0)
+		return;
+	if (host.most_used < host.control.stacks_used)
+		host.most_used = host.control.stacks_used;
+	if (!meanwhile)
 		return;
 	host.meanwhile = NULL;
 	meanwhile();
@@ -304,6 +309,9 @@ static void nothing_is_stored_without_a_part(void)
 		CHECK_INT(store_only(count + missing, 1), ABI_NO_STACK);
 	CHECK_INT(host.counts[ABI_STACKS_FULL], 10);
 	CHECK_INT(host.control.stacks_used, STACKS_PART);
+	/* Not even for a moment: another processor could take the next one, and none
+	 * could be given back. */
+	CHECK_INT(host.most_used, STACKS_PART);
 	grow();
 	for (u32 i = 0; i < count + 10; i++)
 		check_stored(store(i, 1), i, 1);
