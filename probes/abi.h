@@ -364,9 +364,9 @@ struct abi_block {
 };
 _Static_assert(sizeof(struct abi_block) == 24, "no holes");
 
-/* The hash of `key`, of which abi_live_hash() makes a bucket of a generation. `second`:
- * for the other of its two buckets. There is no branch, because the verifier would follow
- * both of its sides. */
+/* A hash of `key`, from which abi_live_hash() computes the bucket in a generation. A key
+ * has two buckets, and `second` asks for the other one. There is no branch, because the
+ * verifier would follow both of its sides. */
 static inline uint32_t abi_live_mix(uint64_t key, int second)
 {
 	uint64_t one = 0x9e3779b97f4a7c15ull, other = 0xd6e8feb86659fd93ull;

@@ -63,7 +63,7 @@ bool cause_book_judge(struct cause_book *book, const struct cause_book *known,
 
 /* Functions, innermost first. Borrowed until a step is added. */
 struct cause_steps {
-	const uint32_t *numbers; /* NULL if there are none */
+	const uint32_t *numbers; /* NULL if `count` is 0 */
 	size_t count;
 };
 
@@ -73,7 +73,7 @@ static inline struct cause_steps cause_book_steps(const struct cause_book *book,
 	return (struct cause_steps){count ? book->steps.data + first : NULL, count};
 }
 
-/* The key with these steps and this flag; CAUSES_NONE: there is none. */
+/* The number of the key with these steps and this flag; CAUSES_NONE: no key has them. */
 uint32_t cause_book_find(const struct cause_book *book, const struct cause_steps *steps,
 			 bool has_no_stack);
 

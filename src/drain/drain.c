@@ -160,8 +160,8 @@ static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver
 /* How often the tables are read if the journal overflows. */
 #define MAX_READINGS 6
 
-/* Make room for the blocks that there seem to be. Growing the vectors as they are filled
- * copies them again and again. Not to have the room is no failure. */
+/* Make room for as many blocks as the counters say there are: vectors that grow while
+ * they are filled are copied again and again. Without enough memory they grow. */
 static void make_room(struct drain *d)
 {
 	struct abi_counters sum = {{0}};

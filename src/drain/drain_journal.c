@@ -63,7 +63,7 @@ static struct error *walk_half(struct drain *d, uint64_t count, mapped_fn fn)
 				(uint32_t)count, sizeof(struct abi_journal), fn, d);
 }
 
-/* Entries that the next reading may need: twice those of the last ones. */
+/* How many entries the next reading may need: twice as many as the last two readings. */
 static uint64_t entries_wanted(const struct drain *d)
 {
 	struct live_table *live = d->maps->live;

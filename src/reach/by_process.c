@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Count the blocks of each process, in the element behind that of the process. */
+/* Set first[p + 1] to the number of blocks of the processes up to p. first[0] stays 0. */
 static void count(const struct snapshot *snap, uint32_t first[])
 {
 	vec_foreach (block, &snap->blocks[BLOCK_HEAP])
@@ -13,7 +13,8 @@ static void count(const struct snapshot *snap, uint32_t first[])
 		first[i + 1] += first[i];
 }
 
-/* Put each block behind those of its process that are there. `first` moves on. */
+/* Append each block to those of its process. first[p] is then where these end, and is set
+ * back. */
 static void place(const struct snapshot *snap, struct reach_by_process *index)
 {
 	const struct snapshot_block *blocks = snap->blocks[BLOCK_HEAP].data;

@@ -11,10 +11,12 @@
 #include "util/error.h"
 
 struct reach_by_process {
-	/* Indices into snap->blocks[BLOCK_HEAP], those of one process after the other, in
-	 * the order of the snapshot. */
+	/* Indices into snap->blocks[BLOCK_HEAP]: first all blocks of the first process,
+	 * then those of the second one, and so on. Within a process they have the order
+	 * of the snapshot. */
 	uint32_t *numbers;
-	/* Where those of each process begin, and at last, where the last ones end. */
+	/* first[p]: where the blocks of process p begin in `numbers`. One more element
+	 * says where the last blocks end. */
 	uint32_t *first;
 };
 

@@ -42,7 +42,7 @@ struct reach_judged {
 
 /* Blocks that a search called lost, and that were freed later. */
 struct reach_freed {
-	struct snapshot_sum all, held; /* `held`: those of them with REACH_HELD */
+	struct snapshot_sum all, held; /* `held`: the part that was called held */
 };
 
 struct reach_verdicts {

@@ -210,7 +210,7 @@ struct error *frame_namer_match(struct frame_namer *n, uint32_t index, unsigned 
 	return NULL;
 }
 
-/* Take the frames of an earlier report. False: there are none. */
+/* Take the frames that an earlier report has found. False: it has found none. */
 static bool fill_known(const struct frame_namer *n, struct report_row *row)
 {
 	const struct report_known_stack *stack =

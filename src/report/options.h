@@ -73,8 +73,8 @@ struct report_filter;
 struct report_frame;
 
 /*
- * Frames of an earlier report of the same run, which are those of this one too: stack i
- * has `depth` frames at `frames`. Without frames (0): this report finds them itself.
+ * The frames that an earlier report of the same run has found for a stack. This report
+ * uses them again. `depth` 0: it finds the frames itself.
  */
 struct report_known_stack {
 	const struct report_frame *const *frames;

@@ -237,7 +237,7 @@ void moment_destroy(struct moment *moment)
 {
 	struct snapshot *snap = moment ? moment->file.snap : NULL;
 
-	/* A merged snapshot shares data with that of the file, by address. */
+	/* A merged snapshot points to data of the snapshot of the file. */
 	if (snap && moment->made.snap == snap) {
 		for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 			vec_deinit(&snap->blocks[i]);

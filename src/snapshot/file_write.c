@@ -144,8 +144,8 @@ static void write_column(struct writer *w, const struct file_rows *rows, size_t 
 	}
 }
 
-/* Without columns. The bytes between members may be of anything; the reader is no other
- * program. */
+/* Whole rows as they are in memory, for a child of this process. The padding between
+ * members is written too, whatever it contains. */
 static void write_plain(struct writer *w, const struct file_table *table,
 			const struct file_rows *rows)
 {

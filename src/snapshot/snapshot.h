@@ -386,9 +386,9 @@ struct snapshot {
 	VEC(struct snapshot_kernel_class) kernel_classes;
 
 	VEC(struct snapshot_block) blocks[BLOCK_CLASS_COUNT];
-	/* Only in a snapshot for a reader who needs no single blocks (sums.h): the heap's
-	 * blocks and mappings, of which `blocks` then has none. By stack; the last
-	 * element is for blocks without a stack. Empty: `blocks` has them. */
+	/* Only in a snapshot for a reader that needs no single blocks (sums.h): the sums
+	 * of the blocks of each stack, and in the last element of blocks without a
+	 * stack. `blocks` is empty then. */
 	VEC(struct snapshot_held) held[BLOCK_EVENT];
 	VEC(struct snapshot_event) events; /* with `event`, each stack once */
 	VEC(struct snapshot_stack) stacks;
