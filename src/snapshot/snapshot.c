@@ -91,11 +91,11 @@ static const struct {
 	const char *name, *remedy;
 } losses[LOSS_COUNT] = {
 	[LOSS_BLOCKS_FULL] = {"blocks_full",
-			      "blocks were not tracked, the table was full: raise "
-			      "--max-allocations"},
+			      "blocks were not tracked, the table did not grow in "
+			      "time, or was full: raise --max-allocations"},
 	[LOSS_STACKS_FULL] = {"stacks_full",
-			      "blocks are counted without their stack, the table was "
-			      "full: raise --max-stacks"},
+			      "blocks are counted without their stack, the table did "
+			      "not grow in time, or was full: raise --max-stacks"},
 	[LOSS_STACKS_PREEMPTED] =
 		{"stacks_preempted",
 		 "blocks are counted without their stack, too many threads were "

@@ -129,7 +129,7 @@ const char *text_stack_end(const struct report_row *row)
 	};
 
 	if (row->stack == SNAPSHOT_NO_STACK)
-		return "no stack: it was not stored, raise --max-stacks";
+		return "no stack: it was not stored (see stacks_full)";
 	return !ends[row->end] && !row->depth ? "no frames" : ends[row->end];
 }
 
