@@ -30,7 +30,11 @@ struct error *journal_table_open(struct journal_table *j, int outer, int first,
 	int second;
 
 	*j = (struct journal_table){
-		.outer = outer, .half = {first, -1}, .room = {entries, 0}};
+		.outer = outer,
+		.owner = getpid(),
+		.half = {first, -1},
+		.room = {entries, 0},
+	};
 	err = make_half(entries, &second);
 	if (err)
 		return err;
@@ -72,7 +76,7 @@ struct error *journal_table_grow(struct journal_table *j, uint32_t half, uint64_
 	struct error *err;
 
 	*is_new = false;
-	if (j->room[half] >= room_for(entries))
+	if (j->owner != getpid() || j->room[half] >= room_for(entries))
 		return NULL;
 	larger.room[half] = room_for(entries);
 	err = make_half(larger.room[half], &larger.half[half]);

@@ -9,12 +9,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "bpf/mapped.h"
 #include "util/error.h"
 
 struct journal_table {
 	int outer; /* the array of maps; borrowed */
+	pid_t owner;
 	int half[2];
 	uint32_t room[2]; /* entries in each half */
 	bool is_own[2];   /* else borrowed */
@@ -32,7 +34,9 @@ struct error *journal_table_put(const struct journal_table *j, uint32_t half)
 	__attribute__((warn_unused_result));
 
 /* Replace the half, which no program uses, if it has fewer than `entries` entries or as
- * many as there can be. *is_new: it was replaced, and is empty. */
+ * many as there can be. *is_new: it was replaced, and is empty. Does nothing in a process
+ * that was forked later: its parent, and other children of that, would go on with the
+ * half that no program writes to any more. */
 struct error *journal_table_grow(struct journal_table *j, uint32_t half, uint64_t entries,
 				 bool *is_new) __attribute__((warn_unused_result));
 

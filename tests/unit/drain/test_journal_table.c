@@ -10,6 +10,7 @@
 #include "abi.h"
 #include "bpf/syscall.h"
 #include "check.h"
+#include "unit/process/child.h"
 
 #define ENTRIES 64
 
@@ -112,6 +113,27 @@ static void a_small_half_is_replaced(void)
 }
 
 /* If the kernel refuses the larger half, the smaller one stays in use. */
+static void grow_in_child(void *arg)
+{
+	struct bench *b = arg;
+	bool is_new;
+
+	error_destroy(journal_table_grow(&b->journal, 1, 2 * ENTRIES, &is_new));
+}
+
+/* The parent would not know of a half that a child makes. */
+static void a_child_replaces_none(void)
+{
+	struct child child;
+	struct bench b;
+
+	bench_init(&b);
+	child = child_fork(grow_in_child, &b);
+	check_half(&b, 1, ENTRIES);
+	child_end(&child);
+	bench_deinit(&b);
+}
+
 static void a_refused_half_changes_nothing(void)
 {
 	struct error *err;
@@ -130,6 +152,7 @@ static void a_refused_half_changes_nothing(void)
 int main(void)
 {
 	RUN(a_small_half_is_replaced);
+	RUN(a_child_replaces_none);
 	RUN(a_refused_half_changes_nothing);
 	return check_done();
 }
