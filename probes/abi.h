@@ -325,7 +325,7 @@ static inline uint32_t abi_sample_class(uint64_t size_bytes)
 
 /* BPF_F_INNER_MAP (Linux 5.10; some versions of libbcc lack the name): the kernel lets
  * the maps in an array of maps differ in their number of elements. */
-#define ABI_LIVE_PART_FLAG (1u << 12)
+#define ABI_PART_FLAG (1u << 12)
 
 /* Times are in ticks since the attach (bpf/ticks.h). A tick is a jiffy, or 2^20 ns (about
  * 1 ms) on kernels without bpf_jiffies64(). */

@@ -49,10 +49,11 @@ struct abi_stack_key {
  * `stacks` and `stack_pcs` grow while the probes use them. Each is an array of maps, with
  * parts of equal size. The first part always exists; memtrace adds the others in order. A
  * program that stores a stack wakes memtrace if fewer than STACKS_AHEAD parts follow the
- * stack's part (STACK_PCS_AHEAD), but not in the first eighth of the first part. A stack
- * whose part is missing is counted in ABI_STACKS_FULL.
+ * stack's part (STACK_PCS_AHEAD), but not in the first eighth of the first part
+ * (ABI_PART_EIGHTH). A stack whose part is missing is counted in ABI_STACKS_FULL.
  */
-#define ABI_PARTS_MAX 128
+#define ABI_PARTS_MAX             128
+#define ABI_PART_EIGHTH(elements) ((elements) / 8)
 
 struct abi_stack_head {
 	uint64_t check;

@@ -42,9 +42,9 @@ ALWAYS_INLINE void stack_ask(u32 number, u64 at)
 		ahead = STACKS_PARTS - 1;
 	if (words_ahead >= STACK_PCS_PARTS)
 		words_ahead = STACK_PCS_PARTS - 1;
-	if (number >= STACKS_PART / 8)
+	if (number >= ABI_PART_EIGHTH(STACKS_PART))
 		is_missing = !stacks.lookup(&ahead);
-	if (at >= part_words / 8)
+	if (at >= ABI_PART_EIGHTH(part_words))
 		is_missing |= !stack_pcs.lookup(&words_ahead);
 	if (is_missing)
 		room_news.ringbuf_output(&is_missing, sizeof(is_missing), 0);

@@ -6,11 +6,11 @@
 
 /* The first generation; the others are as it is, but larger. */
 BPF_F_TABLE("array", u32, struct abi_live_bucket, live_part, ENTRIES(LIVE_BUCKETS),
-	    BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG);
+	    BPF_F_MMAPABLE | ABI_PART_FLAG);
 BPF_TABLE("array_of_maps$live_part", u32, u32, live, LIVE_GENERATIONS);
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_NEEDED);
 BPF_F_TABLE("array", u32, struct abi_journal, journal_part, ENTRIES(JOURNAL_ENTRIES),
-	    BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG);
+	    BPF_F_MMAPABLE | ABI_PART_FLAG);
 BPF_TABLE("array_of_maps$journal_part", u32, u32, journal, 2);
 
 /* Log a change before it is made, for a reader of the tables. `block` is NULL for TAKEN.

@@ -2,7 +2,7 @@
 /* Numbers of call paths, by their hash in the table `stack_index` (abi_walk.h). */
 
 BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index_part,
-	    ENTRIES(STACK_BUCKETS_FIRST), BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG);
+	    ENTRIES(STACK_BUCKETS_FIRST), BPF_F_MMAPABLE | ABI_PART_FLAG);
 BPF_TABLE("array_of_maps$stack_index_part", u32, u32, stack_index, STACK_INDEX_PARTS);
 
 /* The i-th bucket of a hash, or NULL. */

@@ -7,7 +7,7 @@
 #include <linux/bpf.h>
 
 #include "bpf/code_load.h"
-#include "bpf/syscall.h"
+#include "bpf/inner_map.h"
 
 /* Create a map of one element. Returns -1 on failure. */
 static int create_map(uint32_t type, int inner)
@@ -46,10 +46,7 @@ void fence_close(struct fence *fence)
 
 bool fence_wait(const struct fence *fence)
 {
-	uint32_t key = 0, inner = (uint32_t)fence->inner;
-
-	return fence->outer >= 0 &&
-	       !sys_bpf_element(BPF_MAP_UPDATE_ELEM, fence->outer, &key, &inner);
+	return fence->outer >= 0 && !inner_map_put(fence->outer, 0, fence->inner);
 }
 
 static void *wait_in_background(void *arg)

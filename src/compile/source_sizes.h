@@ -23,7 +23,7 @@ struct source_sizes {
 	uint32_t stack_pcs_blocks; /* of `stack_pcs` (abi_walk.h) */
 	/* elements in a part of `stacks` and of `stack_pcs`, powers of two */
 	uint32_t stacks_part, stack_pcs_part;
-	/* parts of each that should be free, if the first one is more than half full */
+	/* parts of each that should be free, once an eighth of the first one is used */
 	uint32_t stacks_ahead, stack_pcs_ahead;
 	uint32_t rule_buckets;          /* a power of two */
 	uint32_t unwind_pages, layouts; /* entries of these maps */

@@ -7,7 +7,7 @@
 
 #include "abi.h"
 #include "bpf/code_load.h"
-#include "bpf/syscall.h"
+#include "bpf/inner_map.h"
 
 static struct error *make_half(uint32_t entries, int *ret)
 {
@@ -17,7 +17,7 @@ static struct error *make_half(uint32_t entries, int *ret)
 		.key_bytes = sizeof(uint32_t),
 		.value_bytes = sizeof(struct abi_journal),
 		.entries = entries,
-		.flags = BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG,
+		.flags = BPF_F_MMAPABLE | ABI_PART_FLAG,
 	};
 
 	return code_map_make(&map, -1, ret);
@@ -54,8 +54,7 @@ void journal_table_close(struct journal_table *j)
 
 struct error *journal_table_put(const struct journal_table *j, uint32_t half)
 {
-	uint32_t fd = (uint32_t)j->half[half];
-	int err = -sys_bpf_element(BPF_MAP_UPDATE_ELEM, j->outer, &half, &fd);
+	int err = -inner_map_put(j->outer, half, j->half[half]);
 
 	return err ? error_errno(ERROR_IO, err, "cannot enlarge the journal") : NULL;
 }

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/mapped.h"
 #include "util/error.h"
 
 struct journal_table {

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drain/live_table.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include <linux/bpf.h>
 
 #include "bpf/code_load.h"
-#include "bpf/syscall.h"
+#include "bpf/inner_map.h"
 
 static struct error *put(const struct live_table *t, uint32_t generation)
 {
-	uint32_t fd = (uint32_t)t->part[generation];
-	int err = -sys_bpf_element(BPF_MAP_UPDATE_ELEM, t->outer, &generation, &fd);
+	int err = -inner_map_put(t->outer, generation, t->part[generation]);
 
 	return err ? error_errno(ERROR_IO, err, "cannot enlarge the table of blocks")
 		   : NULL;
@@ -37,19 +35,6 @@ void live_table_close(struct live_table *t)
 	*t = (struct live_table){.outer = -1};
 }
 
-/* A generation that another process has added. Returns -1 on failure. */
-static int open_part(const struct live_table *t, uint32_t generation)
-{
-	union bpf_attr attr;
-	uint32_t id;
-
-	if (sys_bpf_element(BPF_MAP_LOOKUP_ELEM, t->outer, &generation, &id))
-		return -1;
-	memset(&attr, 0, sizeof(attr));
-	attr.map_id = id;
-	return sys_bpf(BPF_MAP_GET_FD_BY_ID, &attr, sizeof(attr));
-}
-
 uint32_t live_table_count(struct live_table *t)
 {
 	uint32_t count =
@@ -57,7 +42,8 @@ uint32_t live_table_count(struct live_table *t)
 	uint32_t known = __atomic_load_n(&t->known, __ATOMIC_SEQ_CST);
 
 	while (known < count && known < t->generations) {
-		int fd = open_part(t, known);
+		/* Another process has added it. */
+		int fd = inner_map_open(t->outer, known);
 
 		if (fd < 0)
 			break;
@@ -88,7 +74,7 @@ struct error *live_table_grow(struct live_table *t)
 		.key_bytes = sizeof(uint32_t),
 		.value_bytes = sizeof(struct abi_live_bucket),
 		.entries = ABI_LIVE_BUCKETS(t->first_buckets, next),
-		.flags = BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG,
+		.flags = BPF_F_MMAPABLE | ABI_PART_FLAG,
 	};
 	struct error *err;
 

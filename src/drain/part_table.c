@@ -8,7 +8,9 @@
 #include <linux/bpf.h>
 
 #include "bpf/code_load.h"
+#include "bpf/inner_map.h"
 #include "bpf/syscall.h"
+#include "compile/source_sizes.h"
 
 void part_table_open(struct part_table *t, const char *name, int outer, int first,
 		     uint32_t value_bytes, uint32_t entries, uint32_t part_entries)
@@ -18,7 +20,7 @@ void part_table_open(struct part_table *t, const char *name, int outer, int firs
 		.name = name,
 		.value_bytes = value_bytes,
 		.part_entries = part_entries,
-		.count = entries / part_entries + (entries % part_entries != 0),
+		.count = source_parts(entries, part_entries),
 		.owner = getpid(),
 		.part = {first},
 		.known = 1,
@@ -42,7 +44,7 @@ static struct error *add(struct part_table *t)
 		.key_bytes = sizeof(uint32_t),
 		.value_bytes = t->value_bytes,
 		.entries = t->later_entries ? t->later_entries : t->part_entries,
-		.flags = BPF_F_MMAPABLE | (t->later_entries ? ABI_LIVE_PART_FLAG : 0),
+		.flags = BPF_F_MMAPABLE | (t->later_entries ? ABI_PART_FLAG : 0),
 	};
 	uint32_t next = t->known;
 	struct error *err;
@@ -96,7 +98,7 @@ void part_table_put(const struct new_parts *parts)
 		return;
 	/* Older kernels have no such batch for an array of maps. */
 	for (uint32_t i = 0; i < parts->count; i++)
-		if (sys_bpf_element(BPF_MAP_UPDATE_ELEM, t->outer, &number[i], &fd[i]))
+		if (inner_map_put(t->outer, number[i], (int)fd[i]))
 			__atomic_store_n(&t->is_unput, true, __ATOMIC_SEQ_CST);
 }
 
@@ -109,21 +111,14 @@ void part_table_put_all(struct part_table *t)
 /* Open the next part if another process has added it. */
 static bool open_next(struct part_table *t)
 {
-	uint32_t next = t->known, id;
-	union bpf_attr attr;
 	int fd;
 
-	if (next >= t->count)
+	if (t->known >= t->count)
 		return false;
-	t->is_short = true;
-	if (sys_bpf_element(BPF_MAP_LOOKUP_ELEM, t->outer, &next, &id))
-		return false;
-	memset(&attr, 0, sizeof(attr));
-	attr.map_id = id;
-	fd = sys_bpf(BPF_MAP_GET_FD_BY_ID, &attr, sizeof(attr));
+	fd = inner_map_open(t->outer, t->known);
+	t->is_short = fd < 0;
 	if (fd < 0)
 		return false;
-	t->is_short = false;
 	t->part[t->known++] = fd;
 	return true;
 }

@@ -54,10 +54,9 @@ struct error *part_table_create(struct part_table *t, uint32_t count,
 				struct new_parts *ret)
 	__attribute__((warn_unused_result));
 
-/* Let the probes use the parts. They can do so at once, but this waits until all programs
- * that run at present have ended, which takes some 10 ms (kernel/bpf/syscall.c,
- * maybe_wait_bpf_programs()). Kernels before 6.8 wait after each part: the probes can use
- * the next one only then. On failure, table->is_unput is set. */
+/* Let the probes use the parts, and wait as inner_map_put() does. Kernels before 6.8
+ * wait after each part: the probes can use the next one only then. On failure,
+ * table->is_unput is set. */
 void part_table_put(const struct new_parts *parts);
 void part_table_put_all(struct part_table *t);
 

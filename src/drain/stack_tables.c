@@ -40,7 +40,7 @@ void stack_tables_close(struct stack_tables *t)
  * parts should be free. As stack_ask() of the probes, but with one more. */
 static uint32_t parts_for(uint64_t used, uint64_t each, uint32_t ahead)
 {
-	uint64_t count = used <= each / 8 ? 1 : used / each + ahead + 2;
+	uint64_t count = used <= ABI_PART_EIGHTH(each) ? 1 : used / each + ahead + 2;
 
 	return count < ABI_PARTS_MAX ? (uint32_t)count : ABI_PARTS_MAX;
 }

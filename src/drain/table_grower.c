@@ -98,18 +98,17 @@ static int grow(struct table_grower *g)
 {
 	struct new_parts parts[STACK_TABLES];
 	struct error *err = stack_tables_create(g->stacks, parts), *blocks = NULL;
-	/* All are tried. */
-	bool heads = put_refused(g, &g->stacks->heads);
-	bool pcs = put_refused(g, &g->stacks->pcs);
-	bool index = put_refused(g, &g->stacks->index);
+	bool was_refused = false;
 
-	for (int i = 0; i < STACK_TABLES; i++)
+	for (int i = 0; i < STACK_TABLES; i++) {
+		was_refused |= put_refused(g, parts[i].table);
 		put(g, &parts[i]);
+	}
 	while (!blocks && g->live && live_table_wants_more(g->live))
 		blocks = live_table_grow(g->live);
 	err = error_first(err, blocks);
 	if (!err)
-		return heads || pcs || index ? RETRY_MS : -1;
+		return was_refused ? RETRY_MS : -1;
 	/* Blocks and stacks without room are counted meanwhile. */
 	error_destroy(err);
 	return RETRY_MS;
@@ -118,15 +117,19 @@ static int grow(struct table_grower *g)
 /* Let the probes use the first parts. */
 static void begin(struct table_grower *g)
 {
-	put(g, &(struct new_parts){&g->stacks->heads, 0, 1});
-	put(g, &(struct new_parts){&g->stacks->pcs, 0, 1});
-	put(g, &(struct new_parts){&g->stacks->index, 0, g->stacks->index.known});
+	struct part_table *const tables[STACK_TABLES] = {
+		&g->stacks->heads, &g->stacks->pcs, &g->stacks->index};
+	bool is_refused = false;
+
+	for (int i = 0; i < STACK_TABLES; i++)
+		put(g, &(struct new_parts){tables[i], 0, tables[i]->known});
 	for (uint32_t half = 0; g->journal && !g->failed && half < 2; half++)
 		g->failed = journal_table_put(g->journal, half);
 	for (size_t i = 0; i < PUTTERS; i++)
 		end_putter(&g->putters[i]);
-	if (g->stacks->heads.is_unput || g->stacks->pcs.is_unput ||
-	    g->stacks->index.is_unput)
+	for (int i = 0; i < STACK_TABLES; i++)
+		is_refused |= tables[i]->is_unput;
+	if (is_refused)
 		g->failed = error_first(g->failed,
 					error_create(ERROR_IO,
 						     "cannot make the tables of stacks%s",

@@ -44,15 +44,14 @@ static struct error *open_growing(struct tracer *t, const struct stack_maps *sta
 
 	stack_tables_open(&t->stacks, stacks, sizes, t->control, t->by_hash);
 	t->maps.stacks = &t->stacks;
-	if (!err && live_part >= 0) {
+	if (live_part >= 0) {
+		t->maps.live = &t->live;
+		t->maps.journal = &t->journal;
 		err = live_table_open(t->live.outer, live_part, sizes, t->control,
 				      &t->live);
-		t->maps.live = &t->live;
-	}
-	if (!err && live_part >= 0) {
-		err = journal_table_open(&t->journal, t->journal.outer, journal_part,
-					 sizes->journal_entries);
-		t->maps.journal = &t->journal;
+		if (!err)
+			err = journal_table_open(&t->journal, t->journal.outer,
+						 journal_part, sizes->journal_entries);
 	}
 	return err ? err
 		   : table_grower_create(t->maps.live, &t->stacks, t->maps.journal,

@@ -7,7 +7,7 @@
 #include <linux/bpf.h>
 
 #include "bpf/code_load.h"
-#include "bpf/syscall.h"
+#include "bpf/inner_map.h"
 
 /* The large ring holds 250 misses with whole copies of large stacks, or some 30,000 that
  * differ little from one another (abi_walk.h). */
@@ -41,8 +41,7 @@ static struct error *make(struct miss_ring *r, bool is_large)
 
 static struct error *put(const struct miss_ring *r)
 {
-	uint32_t first = 0, fd = (uint32_t)r->map;
-	int err = -sys_bpf_element(BPF_MAP_UPDATE_ELEM, r->outer, &first, &fd);
+	int err = -inner_map_put(r->outer, 0, r->map);
 
 	return err ? error_errno(ERROR_IO, err, "cannot use the unwinder's ring") : NULL;
 }
@@ -96,8 +95,7 @@ static struct error *replace(struct miss_ring *r, bool is_large)
 
 	if (err)
 		return err;
-	/* Afterwards no program uses the old ring (kernel/bpf/syscall.c,
-	 * maybe_wait_bpf_programs()). */
+	/* Afterwards no program uses the old ring. */
 	err = put(&next);
 	if (err) {
 		drop(&next);

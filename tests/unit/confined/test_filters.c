@@ -4,6 +4,7 @@
  * Every call is first made without a filter: it must then not fail with EPERM. So EPERM
  * comes from the filter, not from a missing capability.
  */
+#include "apart.h"
 #include "check.h"
 
 #include <errno.h>
@@ -491,28 +492,11 @@ static void a_signal_to_itself(void)
 	CHECK(kill(getpid(), SIGUSR1) && errno == EPERM);
 }
 
-static void apart(void (*test)(void))
-{
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	REQUIRE(pid >= 0);
-	if (!pid) {
-		check_state = (struct check_state){0};
-		test();
-		_exit(check_state.failures || !check_state.checks);
-	}
-	REQUIRE(waitpid(pid, &status, 0) == pid);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
-}
-
 static void what_is_left(void)
 {
-	apart(open_and_start_a_thread);
+	CHECK_APART(open_and_start_a_thread());
 	if (!IS_SANITIZED)
-		apart(a_signal_to_itself);
+		CHECK_APART(a_signal_to_itself());
 }
 
 int main(void)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What processes of root can do after they have given up privileges. */
+#include "apart.h"
 #include "check.h"
+#include "refuse_call.h"
 #include "under_tsan.h"
 
 #include <errno.h>
@@ -49,24 +51,6 @@ static void make_files(void)
 	snprintf(folder, sizeof(folder), "%s/folder", dir);
 	snprintf(absent, sizeof(absent), "%s/absent", dir);
 	REQUIRE(!mkdir(folder, 0700) && !chown(folder, OTHER, OTHER));
-}
-
-/* Run a test in a process of its own, as privileges do not come back. */
-static void apart(void (*test)(void))
-{
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	REQUIRE(pid >= 0);
-	if (!pid) {
-		check_state = (struct check_state){0};
-		test();
-		_exit(check_state.failures || !check_state.checks);
-	}
-	REQUIRE(waitpid(pid, &status, 0) == pid);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
 }
 
 /* 0, or the errno value. */
@@ -222,11 +206,11 @@ static void tracing(void)
 
 static void each_process(void)
 {
-	apart(opening);
-	apart(report);
-	apart(writing);
-	apart(reading);
-	apart(tracing);
+	CHECK_APART(opening());
+	CHECK_APART(report());
+	CHECK_APART(writing());
+	CHECK_APART(reading());
+	CHECK_APART(tracing());
 }
 
 /* --- where it is not possible --------------------------------------------------------
@@ -289,24 +273,9 @@ static void in_a_user_namespace(void)
 	CHECK_INT(user_in_namespace("0 0 1"), 0);
 }
 
-/* The kernel lacks a system call. */
-static void take_away(unsigned number)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
-
-	REQUIRE(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	REQUIRE(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
-}
-
 static void opening_without_landlock(void)
 {
-	take_away(444);
+	refuse_call(444, ENOSYS);
 	CHECK(!landlock_forbid_writing());
 	REQUIRE(!shed_for_opening());
 	CHECK_INT(try_open(of_other, O_RDONLY), 0);
@@ -318,7 +287,7 @@ static void opening_without_landlock(void)
 
 static void without_landlock(void)
 {
-	apart(opening_without_landlock);
+	CHECK_APART(opening_without_landlock());
 }
 
 /* The error of a process that lacks a system call, and what it has given up. */
@@ -336,13 +305,13 @@ static void check_kept(struct error *err, enum error_code code, const char *capa
 /* The process must not be taken for one that is not root's. */
 static void without_setresuid(void)
 {
-	take_away(SYS_setresuid);
+	refuse_call(SYS_setresuid, ENOSYS);
 	check_kept(shed_root(0), ERROR_IO, "0000000000000000", 0);
 }
 
 static void without_setresgid(void)
 {
-	take_away(SYS_setresgid);
+	refuse_call(SYS_setresgid, ENOSYS);
 	check_kept(shed_for_report(), ERROR_IO, "0000000000000000", 0);
 	/* It has the filter. */
 	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
@@ -351,24 +320,24 @@ static void without_setresgid(void)
 /* What remains possible is done: the change of the user takes the capabilities. */
 static void without_capset(void)
 {
-	take_away(SYS_capset);
+	refuse_call(SYS_capset, ENOSYS);
 	check_kept(shed_for_report(), ERROR_UNSUPPORTED, "0000000000000000", SHED_USER);
 	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
 }
 
 static void writing_without_capset(void)
 {
-	take_away(SYS_capset);
+	refuse_call(SYS_capset, ENOSYS);
 	check_kept(shed_for_writing(), ERROR_UNSUPPORTED, NULL, 0);
 	CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM);
 }
 
 static void what_a_sandbox_forbids(void)
 {
-	apart(without_setresuid);
-	apart(without_setresgid);
-	apart(without_capset);
-	apart(writing_without_capset);
+	CHECK_APART(without_setresuid());
+	CHECK_APART(without_setresgid());
+	CHECK_APART(without_capset());
+	CHECK_APART(writing_without_capset());
 }
 
 int main(void)

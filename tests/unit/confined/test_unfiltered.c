@@ -4,6 +4,7 @@
  * the start, and never because memory or descriptors have run out, which a target can
  * cause.
  */
+#include "apart.h"
 #include "check.h"
 #include "no_filters.h"
 
@@ -52,24 +53,6 @@ static struct confined_options options_of(bool has_policy)
 		.service_count = 1,
 		.policy = {.find = has_policy ? find : NULL},
 	};
-}
-
-/* Run a test in a process of its own, as filters stay. */
-static void apart(void (*test)(int arg), int arg)
-{
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	REQUIRE(pid >= 0);
-	if (!pid) {
-		check_state = (struct check_state){0};
-		test(arg);
-		_exit(check_state.failures || !check_state.checks);
-	}
-	REQUIRE(waitpid(pid, &status, 0) == pid);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
 }
 
 static void read_line(int pid, const char *name, char ret[64])
@@ -135,9 +118,9 @@ static void never_permitted(int errnum)
 
 static void without_filters(void)
 {
-	apart(never_permitted, EPERM);
-	apart(never_permitted, EINVAL);
-	apart(never_permitted, ENOSYS);
+	CHECK_APART(never_permitted(EPERM));
+	CHECK_APART(never_permitted(EINVAL));
+	CHECK_APART(never_permitted(ENOSYS));
 }
 
 static void not_possible_now(int errnum)
@@ -158,9 +141,9 @@ static void not_possible_now(int errnum)
 
 static void when_all_is_used_up(void)
 {
-	apart(not_possible_now, ENOMEM);
-	apart(not_possible_now, EMFILE);
-	apart(not_possible_now, ENFILE);
+	CHECK_APART(not_possible_now(ENOMEM));
+	CHECK_APART(not_possible_now(EMFILE));
+	CHECK_APART(not_possible_now(ENFILE));
 }
 
 static char said[256];
@@ -227,9 +210,9 @@ static void later_child_without_filters(int errnum)
 
 static void a_later_child(void)
 {
-	apart(later_child, EPERM);
-	apart(later_child, ENOMEM);
-	apart(later_child_without_filters, EPERM);
+	CHECK_APART(later_child(EPERM));
+	CHECK_APART(later_child(ENOMEM));
+	CHECK_APART(later_child_without_filters(EPERM));
 }
 
 int main(void)

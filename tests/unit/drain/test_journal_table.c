@@ -10,6 +10,7 @@
 #include "abi.h"
 #include "bpf/syscall.h"
 #include "check.h"
+#include "unit/bpf/create_map.h"
 #include "unit/process/child.h"
 
 #define ENTRIES 64
@@ -19,29 +20,10 @@ struct bench {
 	struct journal_table journal;
 };
 
-static int create(union bpf_attr attr)
-{
-	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-
-	if (fd == -EPERM)
-		check_skip("no BPF without privileges");
-	REQUIRE(fd >= 0);
-	return fd;
-}
-
 static void bench_init(struct bench *b)
 {
-	b->first = create(
-		(union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
-				 .key_size = sizeof(uint32_t),
-				 .value_size = sizeof(struct abi_journal),
-				 .max_entries = ENTRIES,
-				 .map_flags = BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG});
-	b->outer = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
-					   .key_size = sizeof(uint32_t),
-					   .value_size = sizeof(uint32_t),
-					   .max_entries = 2,
-					   .inner_map_fd = (uint32_t)b->first});
+	b->first = create_array(sizeof(struct abi_journal), ENTRIES, ABI_PART_FLAG);
+	b->outer = create_array_of_maps(b->first, 2);
 	REQUIRE(!journal_table_open(&b->journal, b->outer, b->first, ENTRIES));
 	for (uint32_t half = 0; half < 2; half++)
 		REQUIRE(!journal_table_put(&b->journal, half));

@@ -8,22 +8,11 @@
 #include <linux/bpf.h>
 
 #include "check.h"
+#include "unit/bpf/create_map.h"
 #include "bpf/syscall.h"
 
 #define BUCKETS     4
 #define GENERATIONS 3
-
-/* BPF_F_INNER_MAP (include/uapi/linux/bpf.h) */
-
-static int create(union bpf_attr attr)
-{
-	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-
-	if (fd == -EPERM)
-		check_skip("no BPF without privileges");
-	REQUIRE(fd >= 0);
-	return fd;
-}
 
 struct shared {
 	int part, outer;
@@ -37,17 +26,8 @@ static void shared_init(struct shared *s)
 					   .live_generations = GENERATIONS};
 
 	*s = (struct shared){.part = -1};
-	s->part = create(
-		(union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
-				 .key_size = sizeof(uint32_t),
-				 .value_size = sizeof(struct abi_live_bucket),
-				 .max_entries = BUCKETS,
-				 .map_flags = BPF_F_MMAPABLE | ABI_LIVE_PART_FLAG});
-	s->outer = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
-					   .key_size = sizeof(uint32_t),
-					   .value_size = sizeof(uint32_t),
-					   .max_entries = GENERATIONS,
-					   .inner_map_fd = (uint32_t)s->part});
+	s->part = create_array(sizeof(struct abi_live_bucket), BUCKETS, ABI_PART_FLAG);
+	s->outer = create_array_of_maps(s->part, GENERATIONS);
 	REQUIRE(!live_table_open(s->outer, s->part, &sizes, &s->control, &s->grower));
 	s->reader = s->grower;
 }

@@ -10,22 +10,13 @@
 #include <linux/bpf.h>
 
 #include "check.h"
+#include "unit/bpf/create_map.h"
 #include "bpf/syscall.h"
 #include "drain/record_windows.h"
 
 #define PARTS    5
 #define EACH     1024 /* elements in a part */
 #define ELEMENTS (PARTS * EACH - 7)
-
-static int create(union bpf_attr attr)
-{
-	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-
-	if (fd == -EPERM)
-		check_skip("no BPF without privileges");
-	REQUIRE(fd >= 0);
-	return fd;
-}
 
 struct bench {
 	int first, outer;
@@ -34,16 +25,8 @@ struct bench {
 
 static void bench_init(struct bench *b)
 {
-	b->first = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
-					   .key_size = sizeof(uint32_t),
-					   .value_size = sizeof(uint64_t),
-					   .max_entries = EACH,
-					   .map_flags = BPF_F_MMAPABLE});
-	b->outer = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
-					   .key_size = sizeof(uint32_t),
-					   .value_size = sizeof(uint32_t),
-					   .max_entries = PARTS,
-					   .inner_map_fd = (uint32_t)b->first});
+	b->first = create_array(sizeof(uint64_t), EACH, 0);
+	b->outer = create_array_of_maps(b->first, PARTS);
 	part_table_open(&b->table, "numbers", b->outer, b->first, sizeof(uint64_t),
 			ELEMENTS, EACH);
 	part_table_put_all(&b->table);
@@ -171,10 +154,10 @@ static void a_child_may_not_open_it(void)
 	reader = b.table;
 	reader.owner = -1;
 	/* Its elements are the numbers of maps, and no map has number 0. */
-	reader.outer = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
-					       .key_size = sizeof(uint32_t),
-					       .value_size = sizeof(uint32_t),
-					       .max_entries = PARTS});
+	reader.outer = create_map((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
+						   .key_size = sizeof(uint32_t),
+						   .value_size = sizeof(uint32_t),
+						   .max_entries = PARTS});
 	CHECK_INT(part_table_elements(&reader, 2 * EACH), EACH);
 	CHECK(reader.is_short && !b.table.is_short);
 	close(reader.outer);

@@ -12,6 +12,7 @@
 #include "abi.h"
 #include "bpf/syscall.h"
 #include "check.h"
+#include "unit/bpf/create_map.h"
 
 #define MAX_STACKS 4096
 #define DEPTH      16
@@ -27,40 +28,12 @@ struct bench {
 	struct rlimit files; /* before the test */
 };
 
-static int create(union bpf_attr attr)
-{
-	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-
-	if (fd == -EPERM)
-		check_skip("no BPF without privileges");
-	REQUIRE(fd >= 0);
-	return fd;
-}
-
-static int create_array(size_t value_bytes, uint32_t entries)
-{
-	return create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
-				       .key_size = sizeof(uint32_t),
-				       .value_size = (uint32_t)value_bytes,
-				       .max_entries = entries,
-				       .map_flags = BPF_F_MMAPABLE});
-}
-
 static int create_hash(uint32_t key_bytes)
 {
-	return create((union bpf_attr){.map_type = BPF_MAP_TYPE_HASH,
-				       .key_size = key_bytes,
-				       .value_size = sizeof(uint32_t),
-				       .max_entries = MAX_STACKS});
-}
-
-static int create_outer(int part)
-{
-	return create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
-				       .key_size = sizeof(uint32_t),
-				       .value_size = sizeof(uint32_t),
-				       .max_entries = ABI_PARTS_MAX,
-				       .inner_map_fd = (uint32_t)part});
+	return create_map((union bpf_attr){.map_type = BPF_MAP_TYPE_HASH,
+					   .key_size = key_bytes,
+					   .value_size = sizeof(uint32_t),
+					   .max_entries = MAX_STACKS});
 }
 
 /* From now on no map can be created. */
@@ -91,13 +64,14 @@ static void bench_init(struct bench *b, uint32_t stacks_part, bool by_hash)
 					 .stacks_ahead = 1,
 					 .stack_pcs_ahead = 1,
 					 .stack_buckets_first = MAX_STACKS};
-	b->maps.stacks_part = create_array(sizeof(struct abi_stack_head), stacks_part);
-	b->maps.stack_pcs_part = create_array(ABI_PCS_BLOCK_BYTES(DEPTH), 1);
+	b->maps.stacks_part = create_array(sizeof(struct abi_stack_head), stacks_part, 0);
+	b->maps.stack_pcs_part = create_array(ABI_PCS_BLOCK_BYTES(DEPTH), 1, 0);
 	b->maps.stack_index_part =
-		create_array(sizeof(struct abi_stack_bucket), MAX_STACKS);
-	b->maps.stacks = create_outer(b->maps.stacks_part);
-	b->maps.stack_pcs = create_outer(b->maps.stack_pcs_part);
-	b->maps.stack_index = create_outer(b->maps.stack_index_part);
+		create_array(sizeof(struct abi_stack_bucket), MAX_STACKS, 0);
+	b->maps.stacks = create_array_of_maps(b->maps.stacks_part, ABI_PARTS_MAX);
+	b->maps.stack_pcs = create_array_of_maps(b->maps.stack_pcs_part, ABI_PARTS_MAX);
+	b->maps.stack_index =
+		create_array_of_maps(b->maps.stack_index_part, ABI_PARTS_MAX);
 	stack_tables_open(&b->tables, &b->maps, &b->sizes, &b->control, by_hash);
 	b->store = (struct stack_store){
 		.numbers_fd = create_hash(sizeof(struct abi_stack_key)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Output files that a child process creates after memtrace has given up root's user id.
  */
+#include "apart.h"
 #include "unit/files/temp_dir.h"
 
 #include <errno.h>
@@ -24,24 +25,6 @@ int __wrap_openat(int dir, const char *path, int flags, mode_t mode)
 		return -1;
 	}
 	return __real_openat(dir, path, flags, mode);
-}
-
-/* Run a test in a process of its own, as privileges do not come back. */
-static void apart(void (*test)(struct temp_dir *dir), struct temp_dir *dir)
-{
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	REQUIRE(pid >= 0);
-	if (!pid) {
-		check_state = (struct check_state){0};
-		test(dir);
-		_exit(check_state.failures || !check_state.checks);
-	}
-	REQUIRE(waitpid(pid, &status, 0) == pid);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
 }
 
 static struct writer *start(const struct options *options)
@@ -167,7 +150,7 @@ static void several_files_for_the_screen(void)
 	char text[16];
 
 	temp_dir_write(&dir, "12-3", "old");
-	apart(live, &dir);
+	CHECK_APART(live(&dir));
 	CHECK_INT(temp_dir_count(&dir, false), 3);
 	CHECK_STR(temp_dir_read(&dir, "12-2", text, sizeof(text)), "text");
 	CHECK_STR(temp_dir_read(&dir, "12-3", text, sizeof(text)), "old");
@@ -181,7 +164,7 @@ static void one_file_for_each_output(void)
 
 	temp_dir_write(&dir, "12-3", "old");
 	temp_dir_write(&dir, "13-3", "old");
-	apart(force, &dir);
+	CHECK_APART(force(&dir));
 	CHECK_INT(temp_dir_count(&dir, false), 2);
 	CHECK_STR(temp_dir_read(&dir, "12-3", text, sizeof(text)), "text");
 	CHECK_STR(temp_dir_read(&dir, "13-3", text, sizeof(text)), "old");
@@ -194,7 +177,7 @@ static void after_root_is_given_up(void)
 	struct stat st;
 	char text[16];
 
-	apart(create, &dir);
+	CHECK_APART(create(&dir));
 	CHECK_INT(temp_dir_count(&dir, false), 1);
 	CHECK_STR(temp_dir_read(&dir, "12-3", text, sizeof(text)), "text");
 	REQUIRE(!stat(temp_dir_path(&dir, "12-3"), &st));
@@ -224,7 +207,7 @@ static void unfinished_files_go(void)
 	struct temp_dir dir = temp_dir_create();
 
 	no_tmpfile = true;
-	apart(leave, &dir);
+	CHECK_APART(leave(&dir));
 	/* The child may take a moment. */
 	for (int i = 0; i < 500 && temp_dir_count(&dir, false); i++)
 		usleep(10000);

@@ -10,48 +10,25 @@
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
 #include "check.h"
+#include "unit/bpf/create_map.h"
 #include "snapshot/snapshot.h"
 
 #define PART       512 /* elements in each part of `stacks` */
 #define MAX_STACKS (2 * PART)
-
-static int create(union bpf_attr attr)
-{
-	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-
-	if (fd == -EPERM)
-		check_skip("no BPF without privileges");
-	REQUIRE(fd >= 0);
-	return fd;
-}
-
-static int create_array(size_t value_bytes, uint32_t entries)
-{
-	return create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
-				       .key_size = sizeof(uint32_t),
-				       .value_size = (uint32_t)value_bytes,
-				       .max_entries = entries,
-				       .map_flags = BPF_F_MMAPABLE});
-}
-
-static int create_outer(int part)
-{
-	return create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
-				       .key_size = sizeof(uint32_t),
-				       .value_size = sizeof(uint32_t),
-				       .max_entries = 2,
-				       .inner_map_fd = (uint32_t)part});
-}
 
 /* Whether a report is settled that another process than the owner of the tables makes
  * when so many stacks have a number. Only the first part of each table is there. */
 static bool is_settled(uint64_t stacks_used)
 {
 	char text[] = "software:page-faults";
-	const int heads = create_array(sizeof(struct abi_stack_head), PART);
-	const int pcs = create_array(ABI_PCS_BLOCK_BYTES(1), 1);
-	const struct stack_maps maps = {
-		create_outer(heads), heads, create_outer(pcs), pcs, -1, -1};
+	const int heads = create_array(sizeof(struct abi_stack_head), PART, 0);
+	const int pcs = create_array(ABI_PCS_BLOCK_BYTES(1), 1, 0);
+	const struct stack_maps maps = {create_array_of_maps(heads, 2),
+					heads,
+					create_array_of_maps(pcs, 2),
+					pcs,
+					-1,
+					-1};
 	const struct event_spec event = {
 		.kind = EVENT_SOFTWARE, .text = text, .number = 1};
 	struct source source = {.sizes = {.cpu_slots = 1,
@@ -67,11 +44,11 @@ static bool is_settled(uint64_t stacks_used)
 		.source = &source,
 		.control = &control,
 		.maps = {.class = BLOCK_EVENT,
-			 .counters = create_array(sizeof(struct abi_counters), 1),
+			 .counters = create_array(sizeof(struct abi_counters), 1, 0),
 			 .pending = -1,
 			 .pending_spill = -1,
 			 .stacks = &t.stacks},
-		.event_counts = create_array(sizeof(uint64_t), MAX_STACKS + 1),
+		.event_counts = create_array(sizeof(uint64_t), MAX_STACKS + 1, 0),
 	};
 	uint32_t process = SNAPSHOT_NO_PROCESS;
 	const struct drain_slots slots = {.process = &process};

@@ -10,6 +10,7 @@
 #include <linux/bpf.h>
 
 #include "check.h"
+#include "unit/bpf/create_map.h"
 #include "bpf/features.h"
 #include "unit/bpf/slow_program.h"
 
@@ -28,16 +29,6 @@ struct bench {
 struct sent {
 	uint64_t count, lost;
 };
-
-static int create(union bpf_attr attr)
-{
-	int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-
-	if (fd == -EPERM)
-		check_skip("no BPF without privileges");
-	REQUIRE(fd >= 0);
-	return fd;
-}
 
 #define LOAD(to, at, offset)                                                             \
 	{                                                                                \
@@ -123,19 +114,15 @@ static int on_record(void *arg, void *data, size_t size)
 
 static void bench_init(struct bench *b)
 {
-	int page = create((union bpf_attr){.map_type = BPF_MAP_TYPE_RINGBUF,
-					   .max_entries = (uint32_t)getpagesize()});
+	int page = create_map((union bpf_attr){.map_type = BPF_MAP_TYPE_RINGBUF,
+					       .max_entries = (uint32_t)getpagesize()});
 
 	*b = (struct bench){
-		.outer = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
-						 .key_size = sizeof(uint32_t),
-						 .value_size = sizeof(uint32_t),
-						 .max_entries = 1,
-						 .inner_map_fd = (uint32_t)page}),
-		.numbers = create((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
-						   .key_size = sizeof(uint32_t),
-						   .value_size = sizeof(struct sent),
-						   .max_entries = 1}),
+		.outer = create_array_of_maps(page, 1),
+		.numbers = create_map((union bpf_attr){.map_type = BPF_MAP_TYPE_ARRAY,
+						       .key_size = sizeof(uint32_t),
+						       .value_size = sizeof(struct sent),
+						       .max_entries = 1}),
 	};
 	close(page);
 	b->program = load_sender(b);
