@@ -88,10 +88,13 @@ static uint32_t stack_pcs_blocks(const struct source_run *run)
 	return (uint32_t)(words / ABI_PCS_BLOCK + 1);
 }
 
-/* Parts of `stacks` and `stack_pcs` that a run begins with: 24 KiB, and 266 KiB for
- * 2,000 stacks of the usual depth. Tables with many parts have larger ones. */
-#define FEW_HEADS      1024
-#define FEW_PCS_BLOCKS 4
+/* Parts of `stacks` and `stack_pcs` that a run begins with: 96 KiB, and 532 KiB for
+ * 4,000 stacks of the usual depth. They must suffice until memtrace, which other
+ * processes may delay, has added parts. Tables with many parts have larger ones. */
+#define FEW_HEADS      4096
+#define FEW_PCS_BLOCKS 8
+/* Without atomics each stack has the largest depth: 4 MiB for 4,000 stacks. */
+#define FEW_DEEP_BLOCKS 64
 
 /* Buckets in the first part of the index: 256 KiB. */
 #define FEW_STACK_BUCKETS 4096
@@ -111,9 +114,10 @@ static uint32_t part_of(uint32_t elements, uint32_t few)
 static void compute_parts(const struct source_run *run, struct source_sizes *ret)
 {
 	bool small = run->small_parts;
+	uint32_t few_blocks = run->no_atomics ? FEW_DEEP_BLOCKS : FEW_PCS_BLOCKS;
 
 	ret->stacks_part = part_of(ret->max_stacks, small ? 1 : FEW_HEADS);
-	ret->stack_pcs_part = part_of(ret->stack_pcs_blocks, small ? 1 : FEW_PCS_BLOCKS);
+	ret->stack_pcs_part = part_of(ret->stack_pcs_blocks, small ? 1 : few_blocks);
 	ret->stacks_ahead = small ? 1 : source_parts(HEADS_AHEAD, ret->stacks_part);
 	ret->stack_pcs_ahead =
 		small ? 1 : source_parts(PCS_BLOCKS_AHEAD, ret->stack_pcs_part);
