@@ -8,9 +8,6 @@
 #define WORD     sizeof(uint64_t)
 #define TOP_BYTE (UINT64_C(0xff) << 56)
 
-/* The smallest page of any architecture. */
-#define PAGE 4096
-
 struct error *reach_marks_init(const struct reach_blocks *blocks,
 			       const struct reach_words *words, struct reach_marks *ret)
 {
@@ -172,12 +169,13 @@ static void scan_gap(struct reach_marks *m, const struct reach_piece *piece, uin
 	const struct reach_blocks *b = m->blocks;
 
 	if (m->gaps == REACH_GAPS_FREE_PAGES && next) {
-		uint64_t page_end = (b->end[next - 1] + PAGE - 1) / PAGE * PAGE;
+		uint64_t page_end =
+			(b->end[next - 1] + REACH_PAGE - 1) / REACH_PAGE * REACH_PAGE;
 
 		at = at > page_end ? at : page_end;
 	}
 	if (m->gaps == REACH_GAPS_FREE_PAGES && next < b->count) {
-		uint64_t page = b->start[next] / PAGE * PAGE;
+		uint64_t page = b->start[next] / REACH_PAGE * REACH_PAGE;
 
 		to = to < page ? to : page;
 	}

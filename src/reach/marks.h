@@ -16,6 +16,9 @@
 #include "arch/registers.h"
 #include "reach/blocks.h"
 
+/* The smallest page of any architecture. */
+#define REACH_PAGE UINT64_C(4096)
+
 enum reach_level {
 	REACH_UNREACHED,
 	REACH_POSSIBLE,

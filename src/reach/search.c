@@ -384,37 +384,25 @@ static bool find_whole(const struct reach_search *search, const struct snapshot 
 	return false;
 }
 
-/* Fill the table with all blocks of the process, whose numbers are put into `numbers`. */
-static struct error *gather_all(struct reach_search *search, const struct snapshot *snap,
-				uint32_t process, uint32_t **numbers,
-				struct gathered *ret)
-{
-	size_t all = snap->blocks[BLOCK_HEAP].len, count = 0;
-
-	*numbers = malloc((all + 1) * sizeof(**numbers));
-	if (!*numbers || all >= REACH_NONE)
-		return error_no_memory();
-	for (uint32_t i = 0; i < all; i++)
-		if (snap->blocks[BLOCK_HEAP].data[i].process == process)
-			(*numbers)[count++] = i;
-	return gather(search, snap, *numbers, count, ret);
-}
-
 static struct error *verify(struct reach_search *search, const struct snapshot *before,
 			    const struct snapshot *stopped,
 			    const struct candidates *candidates)
 {
-	_cleanup_(freep) uint32_t *numbers = NULL;
+	_cleanup_(reach_by_process_deinit) struct reach_by_process index = {.first =
+										    NULL};
+	uint32_t *numbers = candidates->numbers.data;
+	uint32_t count = (uint32_t)candidates->numbers.len;
 	struct gathered blocks = {.number = NULL};
 	uint32_t process = candidates->process;
 	bool is_whole = find_whole(search, stopped, candidates->pid, &process);
 	const struct snapshot *snap = is_whole ? stopped : before;
 	struct reach_effort effort = {0};
-	struct error *err = is_whole
-				    ? gather_all(search, snap, process, &numbers, &blocks)
-				    : gather(search, snap, candidates->numbers.data,
-					     candidates->numbers.len, &blocks);
+	struct error *err = is_whole ? reach_by_process_init(snap, &index) : NULL;
 
+	if (!err && is_whole)
+		numbers = reach_by_process_get(&index, process, &count);
+	if (!err)
+		err = gather(search, snap, numbers, count, &blocks);
 	blocks.table.is_whole = is_whole;
 	if (!err && is_whole)
 		mark_others(before, candidates, &blocks.table);

@@ -27,9 +27,6 @@
 
 #define PIECE_BYTES   ((size_t)16 << 10)
 
-/* The smallest page of any architecture. */
-#define PAGE UINT64_C(4096)
-
 /* The thread whose stack is cut. */
 struct stack {
 	const struct proc_mapping *mapping;
@@ -63,7 +60,7 @@ static size_t find_mapping(const struct proc_maps *maps, uint64_t address)
 static bool move_window(const struct stack *stack, uint64_t at, uint64_t end,
 			struct window *window)
 {
-	uint64_t from = at / PAGE * PAGE;
+	uint64_t from = at / REACH_PAGE * REACH_PAGE;
 	size_t size;
 
 	if (from < stack->mapping->start)
