@@ -4,9 +4,12 @@
 #ifndef LIVE_SEARCHED_H
 #define LIVE_SEARCHED_H
 
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "live/trace.h"
+#include "util/cleanup.h"
 
 /* Start it, trace it with these options, and let it lose them. */
 static inline struct live_process *searched_start(const char *options,
@@ -18,6 +21,45 @@ static inline struct live_process *searched_start(const char *options,
 	memtrace = memtrace_start(live_pid(*target), options);
 	oracle_do(*target, "make");
 	return memtrace;
+}
+
+/* Start `binary` under memtrace with --unreachable-strict, let it lose the blocks, and
+ * search. *ret_memtrace goes on, and passes commands to the program. `name` is that of
+ * the report's file. The caller owns both results. */
+static inline json_t *searched_strictly(const char *binary, const char *name,
+					struct live_process **ret_memtrace)
+{
+	_cleanup_(freep) char *path = live_path(name);
+	const char *const argv[] = {memtrace_path,
+				    "--unreachable",
+				    "--unreachable-strict",
+				    "--format",
+				    "json",
+				    "--top",
+				    "0",
+				    "--older",
+				    "0",
+				    "-i",
+				    "3600",
+				    "-o",
+				    path,
+				    "--",
+				    binary,
+				    NULL};
+	json_t *report;
+
+	unlink(path);
+	*ret_memtrace = live_start(argv);
+
+	_cleanup_(freep) char *ready = live_read_line(*ret_memtrace, 60);
+
+	REQUIRE(ready);
+	oracle_do(*ret_memtrace, "make");
+	live_signal(*ret_memtrace, SIGUSR1);
+	for (int i = 0; !(report = json_load_file(path, 0, NULL)) && i < 600; i++)
+		live_sleep(0.1);
+	REQUIRE(report);
+	return report;
 }
 
 /* The sum of `key` over the rows of a site (`is_of_search`: of their verdicts): a site

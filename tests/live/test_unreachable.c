@@ -140,32 +140,9 @@ static void each_place_gives_its_verdict(void)
  * pointer in a block that was freed does not count. */
 static void free_memory_of_a_command_holds_nothing(void)
 {
-	_cleanup_(freep) char *path = live_path("strict.json");
-	const char *const argv[] = {memtrace_path,
-				    "--unreachable",
-				    "--unreachable-strict",
-				    "--format",
-				    "json",
-				    "--top",
-				    "0",
-				    "--older",
-				    "0",
-				    "-i",
-				    "3600",
-				    "-o",
-				    path,
-				    "--",
-				    HOLDER_BINARY,
-				    NULL};
-	struct live_process *memtrace = live_start(argv);
-	json_t *report;
+	struct live_process *memtrace;
+	json_t *report = searched_strictly(HOLDER_BINARY, "strict.json", &memtrace);
 
-	REQUIRE(live_read_line(memtrace, 60));
-	oracle_do(memtrace, "make");
-	live_signal(memtrace, SIGUSR1);
-	for (int i = 0; !(report = json_load_file(path, 0, NULL)) && i < 600; i++)
-		live_sleep(0.1);
-	REQUIRE(report);
 	for (size_t i = 0; i < HOLDER_SITES; i++)
 		check_site_but(report, &holder_sites[i],
 			       !strcmp(holder_sites[i].name, "site_freed"));

@@ -5,15 +5,12 @@
  * than in others.
  */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "live/searched.h"
 #include "live/trace.h"
-#include "util/cleanup.h"
 
 struct site {
 	const char *name;
@@ -81,37 +78,9 @@ static void search_running(const char *path)
 
 static void search_strictly(const char *binary)
 {
-	_cleanup_(freep) char *path = live_path("static.json");
-	const char *const argv[] = {memtrace_path,
-				    "--unreachable",
-				    "--unreachable-strict",
-				    "--format",
-				    "json",
-				    "--top",
-				    "0",
-				    "--older",
-				    "0",
-				    "-i",
-				    "3600",
-				    "-o",
-				    path,
-				    "--",
-				    binary,
-				    NULL};
 	struct live_process *memtrace;
-	json_t *report;
+	json_t *report = searched_strictly(binary, "static.json", &memtrace);
 
-	unlink(path);
-	memtrace = live_start(argv);
-
-	_cleanup_(freep) char *ready = live_read_line(memtrace, 60);
-
-	REQUIRE(ready);
-	oracle_do(memtrace, "make");
-	live_signal(memtrace, SIGUSR1);
-	for (int i = 0; !(report = json_load_file(path, 0, NULL)) && i < 600; i++)
-		live_sleep(0.1);
-	REQUIRE(report);
 	/* Free memory is left out: nothing is said of blocks that are not known. */
 	CHECK(!strstr(live_stderr(memtrace), "not all blocks"));
 	check_report(report, true);
