@@ -36,7 +36,7 @@ bool ring_is_held_up(const struct ring *ring);
 /* Were there records when the last ring_consume() began, finished or not? */
 bool ring_had_any(const struct ring *ring);
 
-/* How much the last ring_consume() has read. */
+/* How many bytes the last ring_consume() has read, with the heads of the records. */
 size_t ring_consumed_bytes(const struct ring *ring);
 
 /* Readable while there are records. Borrowed. */

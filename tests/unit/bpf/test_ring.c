@@ -70,11 +70,13 @@ static void records_come_in_order(void)
 
 	CHECK_INT(ring_consume(ring), 0);
 	CHECK_INT(seen.count, 0);
+	CHECK_INT(ring_consumed_bytes(ring), 0);
 	CHECK(!ring_had_any(ring));
 	put("one,", 0);
 	put("two,", 0);
 	CHECK_INT(ring_consume(ring), 0);
 	CHECK(ring_had_any(ring));
+	CHECK_INT(ring_consumed_bytes(ring), 32);
 	CHECK_STR(seen.text, "one,two,");
 	CHECK_INT(read_to, written_to);
 	CHECK(!ring_is_held_up(ring));
@@ -135,6 +137,7 @@ static void the_function_can_stop(void)
 	put("a", 0);
 	put("b", 0);
 	CHECK_INT(ring_consume(ring), -1);
+	CHECK_INT(ring_consumed_bytes(ring), 16);
 	CHECK_STR(seen.text, "a");
 	CHECK_INT(read_to, 16);
 	CHECK_INT(ring_consume(ring), 0);
