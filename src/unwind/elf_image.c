@@ -27,6 +27,17 @@ static struct error *malformed(const char *what)
 	return error_create(ERROR_MALFORMED, "malformed ELF image (%s)", what);
 }
 
+static struct error *unread(void)
+{
+	return error_create(ERROR_IO, "cannot read an ELF image");
+}
+
+static bool has_bytes(const struct elf_image *image, uint64_t file_offset, uint64_t size)
+{
+	return file_offset <= image->size_bytes &&
+	       size <= image->size_bytes - file_offset;
+}
+
 /* The kernel copies the bytes: if the file is truncated meanwhile, that must not raise
  * SIGBUS. Pages read by this are dropped again. */
 static bool read_mapped(const struct elf_image *image, uint64_t file_offset, void *buffer,
@@ -51,7 +62,7 @@ static bool read_mapped(const struct elf_image *image, uint64_t file_offset, voi
 bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *buffer,
 		    size_t size)
 {
-	if (file_offset > image->size_bytes || size > image->size_bytes - file_offset)
+	if (!has_bytes(image, file_offset, size))
 		return false;
 	if (image->data) {
 		memcpy(buffer, image->data + file_offset, size);
@@ -66,9 +77,11 @@ bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *b
 static struct error *read_headers(struct elf_image *image)
 {
 	Elf64_Ehdr *h = &image->header;
+	size_t size;
 
-	if (!elf_image_read(image, 0, h, sizeof(*h)) ||
-	    memcmp(h->e_ident, ELFMAG, SELFMAG))
+	if (has_bytes(image, 0, sizeof(*h)) && !elf_image_read(image, 0, h, sizeof(*h)))
+		return unread();
+	if (memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
 		return error_create(ERROR_MALFORMED, "not an ELF image");
 	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
 	    h->e_machine != arch.elf_machine)
@@ -81,10 +94,10 @@ static struct error *read_headers(struct elf_image *image)
 	image->segments = calloc(image->segment_count, sizeof(*image->segments));
 	if (!image->segments)
 		return error_no_memory();
-	if (!elf_image_read(image, h->e_phoff, image->segments,
-			    image->segment_count * sizeof(*image->segments)))
+	size = image->segment_count * sizeof(*image->segments);
+	if (!has_bytes(image, h->e_phoff, size))
 		return malformed("its program headers");
-	return NULL;
+	return elf_image_read(image, h->e_phoff, image->segments, size) ? NULL : unread();
 }
 
 struct error *elf_image_init_file(struct elf_image *image, int fd)
@@ -192,11 +205,6 @@ const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint64_t addr
 	return NULL;
 }
 
-static struct error *unread(void)
-{
-	return error_create(ERROR_IO, "cannot read an ELF image");
-}
-
 /* Copy a part of the file. If it is not there, ret->data is NULL, which is not an
  * error. */
 static struct error *load(const struct elf_image *image, uint64_t file_offset,
@@ -204,8 +212,7 @@ static struct error *load(const struct elf_image *image, uint64_t file_offset,
 {
 	*ret = (struct elf_bytes){.address = address};
 	if (!size_bytes || size_bytes > ELF_IMAGE_MAX_BYTES ||
-	    file_offset > image->size_bytes ||
-	    size_bytes > image->size_bytes - file_offset)
+	    !has_bytes(image, file_offset, size_bytes))
 		return NULL;
 
 	_cleanup_(freep) uint8_t *data = malloc((size_t)size_bytes);
@@ -257,8 +264,7 @@ static struct error *load_headers(const struct elf_image *image, struct elf_byte
 
 	*ret = (struct elf_bytes){0};
 	if (!h->e_shoff || h->e_shentsize != sizeof(first) ||
-	    h->e_shoff > image->size_bytes ||
-	    sizeof(first) > image->size_bytes - h->e_shoff)
+	    !has_bytes(image, h->e_shoff, sizeof(first)))
 		return NULL;
 	if (!elf_image_read(image, h->e_shoff, &first, sizeof(first)))
 		return unread();

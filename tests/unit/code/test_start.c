@@ -2,7 +2,9 @@
 /* Where functions begin: by the file itself, not by symbols that may be forged. */
 #include "check.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "code/start.h"
@@ -17,6 +19,19 @@ DEFINE_CLEANUP(struct cfi *, cfi_close);
 __attribute__((noinline)) static int described(int n)
 {
 	return n * n + 1;
+}
+
+/* As on a bad disk: what has the byte at this offset cannot be read. -1: all can. */
+static off_t bad_at = -1;
+
+/* Instead of the C library's. */
+ssize_t pread(int fd, void *ret, size_t size, off_t offset)
+{
+	if (bad_at >= offset && bad_at - offset < (off_t)size) {
+		errno = EIO;
+		return -1;
+	}
+	return syscall(SYS_pread64, fd, ret, size, offset);
 }
 
 /* start_doubt() for /proc/self/exe, with or without its unwind information. */
@@ -70,6 +85,47 @@ static void places(void)
 		CHECK(doubt_own(cfi, &symbol));
 		CHECK(doubt_own(NULL, &symbol));
 	}
+}
+
+/* The file is not taken to lack unwind information that cannot be read. */
+static void unwind_information_that_cannot_be_read(void)
+{
+	const char *const names[] = {"described"};
+	_cleanup_(elf_file_closep) struct elf_file *elf = NULL;
+	struct elf_symbol symbol;
+	struct elf_image image;
+	struct target_file *file;
+	const char *why;
+	Elf64_Shdr frames;
+	bool is_found;
+
+	REQUIRE(!elf_file_open("/proc/self/exe", &elf));
+	REQUIRE(!elf_file_find_functions(elf, names, 1, &symbol) && symbol.name);
+	REQUIRE(!elf_image_init_file(&image,
+				     open("/proc/self/exe", O_RDONLY | O_CLOEXEC)));
+	REQUIRE(!elf_image_find_section(&image, ".eh_frame", &is_found, &frames));
+	REQUIRE(is_found);
+	REQUIRE(!target_file_named(NULL, "/proc/self/exe", &file));
+	REQUIRE(!start_doubt_in(file, &symbol, &why) && !why);
+
+	const off_t bad[] = {0, (off_t)image.header.e_phoff, (off_t)image.header.e_shoff,
+			     (off_t)frames.sh_offset};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct error *err;
+
+		bad_at = bad[i];
+		err = start_doubt_in(file, &symbol, &why);
+		bad_at = -1;
+		if (err)
+			CHECK_INT(err->code, ERROR_IO);
+		else
+			CHECK_FAIL("without the bytes at %lld: %s", (long long)bad[i],
+				   why ? why : "no doubt");
+		error_destroy(err);
+	}
+	elf_image_deinit(&image);
+	target_file_release(file);
 }
 
 /* --- files without unwind information ---------------------------------------------- */
@@ -244,6 +300,24 @@ static void tables_of_any_size(void)
 	}
 }
 
+/* The table may have a function around the place. */
+static void a_table_that_cannot_be_read(void)
+{
+	struct built_image image;
+
+	make(&image);
+
+	const Elf64_Ehdr *header = (const void *)image.bytes;
+	const Elf64_Shdr *sections = (const void *)(image.bytes + header->e_shoff);
+
+	for (unsigned t = BUILT_DYNSYM; t <= BUILT_SYMTAB; t++) {
+		bad_at = (off_t)sections[t].sh_offset;
+		CHECK_CONTAINS(doubt_made(&image, LONG), "cannot be read");
+	}
+	bad_at = -1;
+	CHECK(!doubt_made(&image, LONG));
+}
+
 /* musl is built without unwind information: its allocator is still traced, and no other
  * address in it is accepted as a function. */
 static void musl(void)
@@ -321,12 +395,14 @@ static void the_linkers_notice(void)
 int main(void)
 {
 	RUN(places);
+	RUN(unwind_information_that_cannot_be_read);
 #if defined(__x86_64__)
 	RUN(without_unwind_information);
 	RUN(symbols_that_the_file_does_not_have);
 	RUN(symbols_inside_of_functions);
 	RUN(symbols_that_overlap);
 	RUN(tables_of_any_size);
+	RUN(a_table_that_cannot_be_read);
 	RUN(musl);
 #endif
 	RUN(the_linkers_notice);

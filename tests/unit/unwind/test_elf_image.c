@@ -57,6 +57,9 @@ static void unreadable_is_not_missing(void)
 	check_io(elf_image_load_type(&image, SHT_SYMTAB, &bytes));
 	check_io(elf_image_load(&image, image.header.e_entry, 16, &bytes));
 	elf_image_deinit(&image);
+
+	/* Its headers can be found, but not be read. */
+	check_io(elf_image_init_file(&image, open("/proc/self/exe", O_PATH | O_CLOEXEC)));
 }
 
 int main(void)
