@@ -10,11 +10,40 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "util/clock.h"
+
+/* Pages in memory that are not the file's are as if they were swapped out. */
+static bool is_swapped;
+/* The clock is put forward by so much at each look, ns. */
+static uint64_t step_ns, passed_ns;
+
+/* Instead of the C library's. */
+ssize_t pread(int fd, void *ret, size_t size, off_t offset)
+{
+	const uint64_t present = UINT64_C(1) << 63, swapped = UINT64_C(1) << 62,
+		       of_file = UINT64_C(1) << 61;
+	ssize_t n = syscall(SYS_pread64, fd, ret, size, offset);
+	uint64_t *pages = ret;
+
+	for (ssize_t i = 0; is_swapped && i < n / 8; i++)
+		if ((pages[i] & (present | of_file)) == present)
+			pages[i] ^= present | swapped;
+	return n;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, ret);
+
+	passed_ns += step_ns;
+	ret->tv_sec += (time_t)(passed_ns / 1000000000);
+	return result;
+}
 
 #define PAGES 4
 
@@ -26,27 +55,37 @@ struct file {
 	struct file_names names;
 };
 
-static void file_init(struct file *file)
+static void file_of(struct file *file, size_t pages)
 {
 	char path[] = "/tmp/memtrace-other-XXXXXX";
 
 	file->fd = mkstemp(path);
 	file->page = (size_t)sysconf(_SC_PAGESIZE);
 	REQUIRE(file->fd >= 0 && !unlink(path) &&
-		!ftruncate(file->fd, (off_t)(PAGES * file->page)) &&
+		!ftruncate(file->fd, (off_t)(pages * file->page)) &&
 		file_names_ask(file->fd, NULL, &file->names));
 	snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
 }
 
-static unsigned char *map(const struct file *file, int flags)
+static void file_init(struct file *file)
+{
+	file_of(file, PAGES);
+}
+
+static unsigned char *map_pages(const struct file *file, int flags, size_t pages)
 {
 	unsigned char *code =
-		mmap(NULL, PAGES * file->page, PROT_READ | PROT_EXEC, flags, file->fd, 0);
+		mmap(NULL, pages * file->page, PROT_READ | PROT_EXEC, flags, file->fd, 0);
 
 	REQUIRE(code != MAP_FAILED);
 	/* Have the page there, and not changed. */
 	CHECK_INT(*(volatile unsigned char *)code, 0);
 	return code;
+}
+
+static unsigned char *map(const struct file *file, int flags)
+{
+	return map_pages(file, flags, PAGES);
 }
 
 static void change(const struct file *file, unsigned char *code, size_t page)
@@ -92,9 +131,13 @@ static void only_changed_pages_are_found(void)
 	CHECK(find(others, &file) == runs && runs->list.data[0].size == 2 * file.page);
 	other_code_destroy(others);
 
-	others = other_code_create();
-	CHECK_INT(find(others, &file)->list.data[0].size, 3 * file.page);
-	other_code_destroy(others);
+	for (int i = 0; i < 2; i++) {
+		is_swapped = i;
+		others = other_code_create();
+		CHECK_INT(find(others, &file)->list.data[0].size, 3 * file.page);
+		other_code_destroy(others);
+	}
+	is_swapped = false;
 	close(file.fd);
 	close(none.fd);
 }
@@ -287,6 +330,97 @@ static void excess_is_unread(void)
 	close(file.fd);
 }
 
+/* The same for a process that has changed very many parts. */
+static void excess_of_parts_is_unread(void)
+{
+	enum {
+		PARTS = 1025
+	};
+	struct file file;
+	const struct other_runs *runs;
+	struct other_code *others = other_code_create();
+	unsigned char *code;
+
+	file_of(&file, (size_t)2 * PARTS);
+	code = map_pages(&file, MAP_PRIVATE, (size_t)2 * PARTS);
+	/* One mapping, and not one for each page. */
+	REQUIRE(!mprotect(code, 2 * PARTS * file.page, PROT_READ | PROT_WRITE));
+	for (size_t i = 0; i < PARTS; i++)
+		code[2 * i * file.page] = 0xcc;
+	REQUIRE(!mprotect(code, 2 * PARTS * file.page, PROT_READ | PROT_EXEC));
+	change(&file, map_pages(&file, MAP_PRIVATE, 2), 0);
+	runs = find(others, &file);
+	CHECK_INT(other_code_unread(others), 1);
+	CHECK(runs->list.len <= PARTS + 1);
+	REQUIRE(runs->list.len);
+	CHECK(runs->list.data[runs->list.len - 1].is_unread);
+	other_code_destroy(others);
+	close(file.fd);
+}
+
+static bool is_unread(const struct other_runs *runs, int pid)
+{
+	vec_foreach (run, &runs->list)
+		if (run->pid == pid && run->is_unread && !run->file_offset &&
+		    run->size == UINT64_MAX)
+			return true;
+	return false;
+}
+
+/* The list of processes can be read, their mappings cannot. */
+static void processes_without_a_list_are_unread(void)
+{
+	struct other_code *others = other_code_create();
+	const struct other_runs *runs = NULL;
+	struct rlimit was, few;
+	struct error *err;
+	struct file file;
+	int lowest;
+
+	file_init(&file);
+	lowest = dup(0);
+	REQUIRE(lowest >= 0 && !close(lowest) && !getrlimit(RLIMIT_NOFILE, &was));
+	few = was;
+	few.rlim_cur = (rlim_t)lowest + 1;
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &few));
+	err = other_code_find(others, &file.names, file.path, &runs);
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &was));
+	REQUIRE(!err && runs);
+	CHECK(is_unread(runs, getpid()));
+	CHECK(other_code_unread(others) > 0);
+	other_code_destroy(others);
+	close(file.fd);
+}
+
+/* After 10 s no further process is looked at. */
+static void a_search_takes_no_longer(void)
+{
+	struct other_code *others = other_code_create();
+	const struct other_runs *runs;
+	struct file file;
+
+	file_init(&file);
+	change(&file, map(&file, MAP_PRIVATE), 0);
+	step_ns = UINT64_C(11000000000);
+	runs = find(others, &file);
+	step_ns = passed_ns = 0;
+	CHECK(is_unread(runs, getpid()));
+	other_code_destroy(others);
+	close(file.fd);
+}
+
+static void memory_is_read_a_million_times(void)
+{
+	struct other_code *others = other_code_create();
+	unsigned reads = 0;
+
+	while (reads < 2000000 && other_code_may_read(others, 1))
+		reads++;
+	CHECK_INT(reads, 1000000);
+	CHECK_INT(other_code_unread(others), 1);
+	other_code_destroy(others);
+}
+
 /* Mappings of other files, however many, do not hide what a process has changed. */
 static void other_mappings_do_not_matter(void)
 {
@@ -361,6 +495,10 @@ int main(void)
 	else
 		puts("not run: overlays need root and overlayfs");
 	RUN(excess_is_unread);
+	RUN(excess_of_parts_is_unread);
+	RUN(processes_without_a_list_are_unread);
+	RUN(a_search_takes_no_longer);
+	RUN(memory_is_read_a_million_times);
 	RUN(other_mappings_do_not_matter);
 	RUN(processes_that_cannot_be_listed);
 	RUN(reasons_name_the_process);

@@ -574,12 +574,30 @@ static void reader_may_not(void)
 	confined_destroy(confined);
 }
 
+/* What an attempt fails with; 0: it succeeds. */
+static int attempt(struct confined *confined, int (*try)(void))
+{
+	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+	uint32_t number = 0;
+	struct wire wire;
+
+	while (attempts[number] != try)
+		number++;
+	wire_put_u32(&in, number);
+	REQUIRE(!confined_call(confined, ATTEMPT, &in, -1, &out, NULL));
+	wire = wire_read(&out);
+	return (int)wire_get_u32(&wire);
+}
+
 static void reader_opens_what_it_may(void)
 {
-	struct confined *confined = start(CONFINED_READER);
+	struct confined *confined;
 	FILE *file;
 
 	snprintf(allowed_path, sizeof(allowed_path), "/tmp/test-confined-%d", getpid());
+	snprintf(private_path, sizeof(private_path), "%s", allowed_path);
+	confined = start(CONFINED_READER);
+	private_path[0] = '\0';
 	file = fopen(allowed_path, "w");
 	REQUIRE(file && fputs("contents", file) >= 0 && !fclose(file));
 	finds = 0;
@@ -587,6 +605,8 @@ static void reader_opens_what_it_may(void)
 	CHECK(finds > 0);
 	check_text(confined, READ_FILE, "/etc/passwd", "/etc/passwd: Permission denied");
 	check_text(confined, READ_FILE, "/dev/null", "");
+	/* Only for reading. */
+	CHECK_INT(attempt(confined, try_private_write), EACCES);
 	check_text(confined, READ_LINK, "/proc/self/fd/0", "/dev/null");
 	check_text(confined, READ_LINK, "/proc/self/fd/77", "No such file");
 
@@ -605,21 +625,6 @@ static void reader_opens_what_it_may(void)
 	check_text(confined, READ_FILE, allowed_path, allowed_path);
 	unlink(allowed_path);
 	confined_destroy(confined);
-}
-
-/* What an attempt fails with; 0: it succeeds. */
-static int attempt(struct confined *confined, int (*try)(void))
-{
-	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
-	uint32_t number = 0;
-	struct wire wire;
-
-	while (attempts[number] != try)
-		number++;
-	wire_put_u32(&in, number);
-	REQUIRE(!confined_call(confined, ATTEMPT, &in, -1, &out, NULL));
-	wire = wire_read(&out);
-	return (int)wire_get_u32(&wire);
 }
 
 /* The reader could list a directory that it has open. */

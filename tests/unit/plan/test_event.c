@@ -2,10 +2,17 @@
 /* Probes of events, in this program itself. */
 #include "check.h"
 
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sdt.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "plan/plan.h"
+#include "plan/usdt_site.h"
 #include "unit/process/child.h"
 #include "util/cleanup.h"
 
@@ -149,6 +156,7 @@ static void static_probes(void)
 extern uint16_t forged_semaphore, forged_victim;
 uint16_t forged_semaphore __attribute__((section(".probes")));
 uint16_t forged_victim = 1;
+static uint8_t nop_in_data = 0x90;
 
 __asm__(".pushsection .text\n"
 	".type forged, @function\n"
@@ -160,6 +168,9 @@ __asm__(".pushsection .text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size forged, . - forged\n"
+	".type misled, @function\n"
+	".set misled, forged + 5\n"
+	".size misled, 1\n"
 	/* Without unwind information. */
 	"4:	nop\n"
 	"	ret\n"
@@ -211,6 +222,8 @@ static void nops_inside_instructions(void)
 	check_forged("inside", "not known to be the beginning of an instruction");
 	check_forged("other", "no one-byte nop at its place");
 	check_forged("longer", "no one-byte nop at its place");
+	check_refused("uprobe:/proc/self/exe:misled", ERROR_UNSUPPORTED,
+		      "its symbol points into another function");
 	CHECK(find_one(FORGED "right", &options).offset);
 	CHECK(!find_one(FORGED "right", &shared_options).is_private);
 }
@@ -234,6 +247,104 @@ static void semaphores(void)
 	check_forged("odd", "its semaphore is not in a writable section .probes");
 	check_forged("variable", "its semaphore is not in a writable section .probes");
 	check_forged("code", "its semaphore is not in a writable section .probes");
+}
+
+/* Write a file with these bytes, and look for its probe with a semaphore. */
+static struct error *find_counted(const void *bytes, size_t size)
+{
+	char path[] = "/tmp/memtrace-event-XXXXXX", text[64];
+	struct event_sites sites;
+	int fd = mkstemp(path);
+	struct error *err;
+
+	REQUIRE(fd >= 0 && write(fd, bytes, size) == (ssize_t)size && !close(fd));
+	snprintf(text, sizeof(text), "usdt:%s:forged:counted", path);
+	err = find_in(text, NULL, NULL, &options, &sites);
+	CHECK_INT(sites.list.len, !err);
+	event_sites_deinit(&sites);
+	unlink(path);
+	return err;
+}
+
+static void check_no_semaphore(const void *bytes, size_t size)
+{
+	struct error *err = find_counted(bytes, size);
+
+	REQUIRE(err);
+	CHECK_CONTAINS(err->message,
+		       "its semaphore is not in a writable section .probes");
+	error_destroy(err);
+}
+
+/* The section and the segment must be writable, each by its own header. */
+static void semaphores_that_cannot_be_written(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	Elf64_Shdr *section = NULL;
+	struct stat st;
+	char *bytes;
+
+	REQUIRE(fd >= 0 && !fstat(fd, &st));
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd,
+		     0);
+	REQUIRE(bytes != MAP_FAILED);
+	close(fd);
+	REQUIRE(!find_counted(bytes, (size_t)st.st_size));
+
+	const Elf64_Ehdr *header = (const void *)bytes;
+	Elf64_Shdr *sections = (void *)(bytes + header->e_shoff);
+	Elf64_Phdr *segments = (void *)(bytes + header->e_phoff);
+	const char *names = bytes + sections[header->e_shstrndx].sh_offset;
+
+	for (size_t i = 0; i < header->e_shnum; i++)
+		if (!strcmp(names + sections[i].sh_name, ".probes"))
+			section = &sections[i];
+	REQUIRE(section);
+	section->sh_flags ^= SHF_WRITE;
+	check_no_semaphore(bytes, (size_t)st.st_size);
+	section->sh_flags ^= SHF_WRITE;
+	for (size_t i = 0; i < header->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD)
+			segments[i].p_flags &= ~(Elf64_Word)PF_W;
+	check_no_semaphore(bytes, (size_t)st.st_size);
+	munmap(bytes, (size_t)st.st_size);
+}
+
+/* Why this address of the program is no place for a probe, by its own headers. The notes
+ * are read by a parser that may have been taken over. */
+static const char *check_place(const void *at, struct text_budget *budget)
+{
+	extern const char __executable_start[];
+	struct usdt_place place = {
+		.address = (uint64_t)((const char *)at - __executable_start)};
+	struct usdt_code code;
+	struct usdt_file usdt;
+	struct target_file *file;
+	const Elf64_Phdr *segment;
+	const char *why;
+
+	REQUIRE(!target_file_named(NULL, "/proc/self/exe", &file));
+	REQUIRE(!usdt_file_open(file, &usdt));
+	segment = elf_image_segment(&usdt.image, place.address);
+	REQUIRE(segment);
+	place.file_offset = place.address - segment->p_vaddr + segment->p_offset;
+	usdt.budget = budget;
+	why = usdt_file_check(&usdt, &place, true, &code);
+	usdt_code_deinit(&code);
+	usdt_file_close(&usdt);
+	target_file_release(file);
+	return why;
+}
+
+static void places_by_the_headers(void)
+{
+	extern unsigned char forged[];
+	struct text_budget spent = {0};
+
+	CHECK(!check_place(forged + 5, NULL));
+	CHECK_STR(check_place(&nop_in_data, NULL), "it is outside of the file's code");
+	CHECK(!text_budget_spend(&spent, UINT64_MAX));
+	CHECK_CONTAINS(check_place(forged + 5, &spent), "would take too long");
 }
 
 /* Only the note says that an instruction begins there. */
@@ -424,6 +535,8 @@ int main(void)
 	RUN(nops_inside_instructions);
 	RUN(a_place_counts_once);
 	RUN(semaphores);
+	RUN(semaphores_that_cannot_be_written);
+	RUN(places_by_the_headers);
 	RUN(no_unwind_information);
 	RUN(changed_code);
 	RUN(ends);

@@ -2,6 +2,7 @@
 /* Code in memory that cannot be read, or that another process has changed. */
 #include "check.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -127,9 +128,51 @@ static void another_process_has_changed_it(void)
 	check_written(0xcc, 5, false);
 }
 
+/* A process that cannot be compared counts as one that has changed the code. */
+static void another_process_cannot_be_compared(void)
+{
+	static const uint8_t code[] = {0x90};
+	const struct allocator allocator = {.module_path = "/nowhere"};
+	struct other_runs runs = {0};
+	struct site_others others = {.code = other_code_create(), .runs = &runs};
+	const struct site_target target = {.unmapped = true, .others = &others};
+	int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct child child = child_fork(NULL, NULL);
+	struct other_run run = {.file_offset = PAGE, .size = PAGE};
+	uint8_t *memory;
+
+	child_end(&child);
+	REQUIRE(fd >= 0 && !ftruncate(fd, PAGE));
+	memory = mmap(NULL, 2 * PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	REQUIRE(memory != MAP_FAILED && vec_reserve(&runs.list, 1));
+	runs.list.len = 1;
+	/* Behind the end of the file nothing can be read. */
+	run.address = (uintptr_t)memory + PAGE;
+	for (int is_unread = 0; is_unread < 2; is_unread++) {
+		const char *why;
+
+		run.is_unread = is_unread;
+		run.pid = getpid();
+		runs.list.data[0] = run;
+		why = site_text_doubt(&target, NULL, PAGE, code, sizeof(code));
+		CHECK_CONTAINS(why, "cannot be compared with the file");
+		CHECK(site_text_check(&target, &allocator, PAGE, code, sizeof(code)));
+		/* It has exited. */
+		run.pid = child.pid;
+		runs.list.data[0] = run;
+		CHECK(!site_text_doubt(&target, NULL, PAGE, code, sizeof(code)));
+		CHECK(!site_text_check(&target, &allocator, PAGE, code, sizeof(code)));
+	}
+	vec_deinit(&runs.list);
+	other_code_destroy(others.code);
+	munmap(memory, 2 * PAGE);
+	close(fd);
+}
+
 int main(void)
 {
 	RUN(unmapped_or_unreadable);
 	RUN(another_process_has_changed_it);
+	RUN(another_process_cannot_be_compared);
 	return check_done();
 }

@@ -3,6 +3,7 @@
  * attacker would request. */
 #include "check.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
@@ -190,9 +191,23 @@ static bool may_read(const char *path)
 	return open_policy_may_read(&policy, fd);
 }
 
+/* A header of an ELF file without sections, but for its first bytes. */
+static bool may_read_header(const char *magic)
+{
+	Elf64_Ehdr header = {
+		.e_ident = {[EI_CLASS] = ELFCLASS64, [EI_DATA] = ELFDATA2LSB}};
+	_cleanup_(closep) int fd = memfd_create("header", MFD_CLOEXEC);
+
+	memcpy(header.e_ident, magic, SELFMAG);
+	REQUIRE(fd >= 0 && write(fd, &header, sizeof(header)) == sizeof(header));
+	return open_policy_may_read(&policy, fd);
+}
+
 static void reads_elf_files_alone(void)
 {
 	CHECK(may_read("/proc/self/exe"));
+	CHECK(may_read_header(ELFMAG));
+	CHECK(!may_read_header("\177EL "));
 	CHECK(may_read("/proc/self/maps"));
 	CHECK(!may_read("/etc/passwd"));
 	CHECK(!may_read("/dev/null"));
@@ -398,6 +413,7 @@ static void opens_perf_maps_of_the_target(void)
 static void keeps_perf_maps_from_paths(void)
 {
 	char path[64], below[128];
+	_cleanup_(closep) int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(closep) int fd = -1;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
@@ -407,6 +423,12 @@ static void keeps_perf_maps_from_paths(void)
 	CHECK(!finds(path));
 	CHECK(!finds(below));
 	CHECK(open_policy_may_read(&policy, fd));
+	for (int no_follow = 0; no_follow < 2; no_follow++) {
+		_cleanup_(closep) int place =
+			open_policy_find(&policy, root, path + 1, no_follow);
+
+		CHECK_INT(place >= 0, no_follow);
+	}
 	unlink(path);
 }
 

@@ -292,6 +292,10 @@ static void a_setuid_program(void)
 	check_owner(CALLER, NULL);
 	check_owner(OWNER, "function");
 	check_owner(0, "function");
+	/* Only if all may read it. */
+	REQUIRE(!chmod(map_path, 0600));
+	check_owner(0, NULL);
+	check_owner(OWNER, "function");
 	end_child();
 }
 
