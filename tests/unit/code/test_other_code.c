@@ -358,6 +358,29 @@ static void excess_of_parts_is_unread(void)
 	close(file.fd);
 }
 
+/* Of a large mapping not each page is asked for. The rest is compared. */
+static void the_rest_of_a_large_mapping_is_compared(void)
+{
+	const size_t pages = 16384 + 8;
+	struct file file;
+	const struct other_runs *runs;
+	struct other_code *others = other_code_create();
+	unsigned char *code;
+
+	file_of(&file, pages);
+	code = map_pages(&file, MAP_PRIVATE, pages);
+	REQUIRE(!mprotect(code, pages * file.page, PROT_READ | PROT_WRITE));
+	code[(pages - 1) * file.page] = 0xcc;
+	REQUIRE(!mprotect(code, pages * file.page, PROT_READ | PROT_EXEC));
+	runs = find(others, &file);
+	REQUIRE(runs->list.len == 1);
+	CHECK_INT(runs->list.data[0].file_offset, 16384 * file.page);
+	CHECK_INT(runs->list.data[0].size, 8 * file.page);
+	CHECK(!runs->list.data[0].is_unread);
+	other_code_destroy(others);
+	close(file.fd);
+}
+
 static bool is_unread(const struct other_runs *runs, int pid)
 {
 	vec_foreach (run, &runs->list)
@@ -496,6 +519,7 @@ int main(void)
 		puts("not run: overlays need root and overlayfs");
 	RUN(excess_is_unread);
 	RUN(excess_of_parts_is_unread);
+	RUN(the_rest_of_a_large_mapping_is_compared);
 	RUN(processes_without_a_list_are_unread);
 	RUN(a_search_takes_no_longer);
 	RUN(memory_is_read_a_million_times);

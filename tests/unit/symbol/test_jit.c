@@ -193,6 +193,34 @@ static void a_large_file(void)
 	} while (left && shares < 10);
 	CHECK_INT(shares, 4);
 	CHECK_INT(perf_map_ignored(map), (300 - 256) << 20);
+	/* Nor is it read when the file grows. */
+	add_lines("ae", "\n");
+	add_code(0x20, 0x10, "after");
+	CHECK(perf_map_changed(map));
+	CHECK(!perf_map_find(map, (uintptr_t)code + 0x20, &offset));
+	CHECK(perf_map_ignored(map) > (300 - 256) << 20);
+	perf_map_destroy(map);
+	end_child();
+}
+
+static void a_file_with_very_many_names(void)
+{
+	const unsigned most = 4 << 20;
+	struct perf_map *map;
+	uint64_t offset;
+	FILE *file;
+
+	start_child();
+	file = fopen(map_path, "we");
+	REQUIRE(file);
+	for (unsigned i = 0; i < most + 3; i++)
+		REQUIRE(fputs("1 1 x\n", file) >= 0);
+	REQUIRE(!fclose(file));
+	map = perf_map_create(child);
+	REQUIRE(map);
+	CHECK_STR(perf_map_find(map, 1, &offset), "x");
+	CHECK_INT(perf_map_left(map), 0);
+	CHECK_INT(perf_map_ignored(map), 3);
 	perf_map_destroy(map);
 	end_child();
 }
@@ -334,6 +362,7 @@ int main(void)
 	RUN(names_jitted_code);
 	RUN(read_by_parts);
 	RUN(a_large_file);
+	RUN(a_file_with_very_many_names);
 	RUN(damaged_lines);
 	RUN(not_a_file_to_read);
 	RUN(a_setuid_program);
