@@ -15,6 +15,7 @@
 
 #include "large_elf.h"
 #include "dwarf/lines.h"
+#include "symbol/code_maps.h"
 #include "symbol/reader.h"
 #include "unit/process/child.h"
 #include "util/cleanup.h"
@@ -255,7 +256,9 @@ static void map_deep_file(void *arg)
 /* libbcc would write such a path beyond its buffer: it must not get it. */
 static void path_longer_than_path_max(void)
 {
+	_cleanup_(strbuf_deinit) struct strbuf shown = {0};
 	struct scene scene = begin(map_deep_file, NULL, true);
+	struct code_maps maps;
 	struct symbol symbol;
 
 	check_name(&scene, own_address(), "huge_test_function");
@@ -265,6 +268,11 @@ static void path_longer_than_path_max(void)
 	CHECK(symbol.module && strlen(symbol.module) > PATH_MAX);
 	symbol_deinit(&symbol);
 	CHECK_INT(warnings, 0);
+	REQUIRE(!code_maps_read(scene.target.pid, &maps));
+	code_maps_put_shown(&maps, &shown);
+	CHECK(strstr(strbuf_text(&shown), "/test_unit_symbol_huge_targets\n"));
+	CHECK(!strstr(strbuf_text(&shown), "/deep\n"));
+	code_maps_deinit(&maps);
 	end(&scene);
 }
 
@@ -316,28 +324,32 @@ static void map_again(int number)
 	done++;
 }
 
-/* Files that begin like ELF files. */
-static void map_files(void *arg)
+/* Maps a new file that begins like an ELF file. */
+static int map_file(const char *path, uintptr_t *ret)
 {
-	Elf64_Ehdr header = {
+	const Elf64_Ehdr header = {
 		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_DYN,
 		.e_machine = EM_X86_64,
 		.e_version = EV_CURRENT,
 		.e_ehsize = sizeof(header)};
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
 
+	if (write(fd, &header, sizeof(header)) != sizeof(header) || ftruncate(fd, PAGE))
+		_exit(1);
+	*ret = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	return fd;
+}
+
+static void map_files(void *arg)
+{
 	(void)arg;
 	for (int i = 0; i < FILES; i++) {
 		_cleanup_(closep) int fd = -1;
 		char path[64];
 
 		snprintf(path, sizeof(path), "%s/%d", work_dir, i);
-		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
-		if (write(fd, &header, sizeof(header)) != sizeof(header) ||
-		    ftruncate(fd, PAGE))
-			_exit(1);
-		mapped[i] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
-					    MAP_PRIVATE, fd, 0);
+		fd = map_file(path, &mapped[i]);
 		dup2(fd, STDIN_FILENO);
 	}
 	memset(mapped + FILES, 0, CHANGES * sizeof(*mapped));
@@ -370,6 +382,34 @@ static void more_files_than_are_opened(void)
 	check_name(&scene, own_address(), "huge_test_function");
 	CHECK_INT(warnings, 1);
 	CHECK_CONTAINS(warned, "of its mappings have no function names");
+	end(&scene);
+}
+
+#define DELETED 400
+
+/* Files that no path leads to. */
+static void map_deleted_files(void *arg)
+{
+	char path[64];
+
+	(void)arg;
+	snprintf(path, sizeof(path), "%s/deleted", work_dir);
+	for (int i = 0; i < DELETED; i++) {
+		_cleanup_(closep) int fd = map_file(path, &mapped[i]);
+
+		if (unlink(path))
+			_exit(1);
+	}
+}
+
+/* They are opened by their mappings: 256 of them. */
+static void more_files_than_are_opened_by_mappings(void)
+{
+	struct scene scene = begin(map_deleted_files, NULL, false);
+
+	check_name(&scene, own_address(), "huge_test_function");
+	CHECK_INT(warnings, 1);
+	CHECK_CONTAINS(warned, "144 of its mappings have no function names");
 	end(&scene);
 }
 
@@ -458,6 +498,7 @@ int main(void)
 	RUN(path_longer_than_path_max);
 	RUN(files_in_memory);
 	RUN(more_files_than_are_opened);
+	RUN(more_files_than_are_opened_by_mappings);
 	RUN(symbol_table_of_2_gib);
 	RUN(a_million_symbols);
 	snprintf(command, sizeof(command), "rm -rf %s", work_dir);
