@@ -2,10 +2,12 @@
 /* Debug files of generated files: which are accepted and which are refused. */
 #include "check.h"
 
+#include <grp.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "elf/elf_file.h"
 #include "process/debug_file.h"
 #include "util/cleanup.h"
 #include "unit/process/child.h"
@@ -230,6 +232,135 @@ static void names_that_lead_away(void)
 	CHECK(!is_found(&stripped, &debug, "program.debug"));
 }
 
+/* --- whose file it is --------------------------------------------------------------- */
+
+#define TARGET 12345 /* user and group of the target */
+#define OTHER  12346 /* another user */
+
+static void become_target(void *arg)
+{
+	(void)arg;
+	REQUIRE(!setgroups(0, NULL) && !setresgid(TARGET, TARGET, TARGET) &&
+		!setresuid(TARGET, TARGET, TARGET));
+}
+
+/* Descriptors of debug files that libelf was given. */
+static unsigned tried;
+
+static struct error *count_try(struct elf_file *file, int fd,
+			       const struct elf_debuglink *link, bool *ret_serves)
+{
+	tried++;
+	return elf_tables_here.try_debug(file, fd, link, ret_serves);
+}
+
+/* The debug file's owner and mode. */
+struct owned {
+	unsigned user, mode;
+	unsigned program_user; /* owner of the program */
+	bool by_link;
+	off_t size; /* with a hole at its end; 0: as it is */
+};
+
+/* Is the debug file found for a target that is not root's? */
+static bool is_found_of(const struct built_image *stripped,
+			const struct built_image *debug, struct owned how)
+{
+	struct child child = child_fork(become_target, NULL);
+	struct elf_tables counting = elf_tables_here;
+	const char *dir = child_tmpdir();
+	char path[128], debug_path[128], link_path[128];
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+	struct debug_file got;
+
+	snprintf(path, sizeof(path), "%s/program", dir);
+	snprintf(link_path, sizeof(link_path), "%s/program.debug", dir);
+	snprintf(debug_path, sizeof(debug_path), "%s/%s", dir,
+		 how.by_link ? "other" : "program.debug");
+	built_write(path, stripped->bytes, stripped->size);
+	built_write(debug_path, debug->bytes, debug->size);
+	REQUIRE(!chmod(dir, 0755) && !chmod(debug_path, how.mode) &&
+		!chown(debug_path, how.user, 0) && !chown(path, how.program_user, 0));
+	REQUIRE(!how.size || !truncate(debug_path, how.size));
+	REQUIRE(!how.by_link || !symlink("other", link_path));
+
+	REQUIRE(!proc_open(child.pid, &proc) && !elf_file_open(path, &file));
+	counting.try_debug = count_try;
+	file->tables = &counting;
+	tried = 0;
+	REQUIRE(!debug_file_find(file, proc, path, &got));
+	CHECK(tried || !got.path);
+	file->tables = &elf_tables_here;
+	child_end(&child);
+	unlink(path);
+	unlink(debug_path);
+	unlink(link_path);
+	rmdir(dir);
+
+	bool ret = got.path;
+
+	free(got.path);
+	return ret;
+}
+
+/* All is decided before libelf gets the file. */
+static void check_untried(const struct built_image *stripped,
+			  const struct built_image *debug, struct owned how)
+{
+	CHECK(!is_found_of(stripped, debug, how));
+	CHECK_INT(tried, 0);
+}
+
+static void with_a_build_id(void)
+{
+	static struct built_image stripped, debug;
+
+	make_stripped(&stripped, "program.debug", 0);
+	make_debug(&debug);
+	CHECK(is_found_of(&stripped, &debug, (struct owned){0, 0644, 0, false, 0}));
+	CHECK(is_found_of(&stripped, &debug, (struct owned){0, 0644, 0, true, 0}));
+	CHECK(is_found_of(&stripped, &debug, (struct owned){OTHER, 0644, 0, false, 0}));
+	CHECK(is_found_of(&stripped, &debug, (struct owned){TARGET, 0600, 0, false, 0}));
+	/* The target may not read it. */
+	check_untried(&stripped, &debug, (struct owned){0, 0600, 0, false, 0});
+	check_untried(&stripped, &debug, (struct owned){0, 0600, 0, true, 0});
+	check_untried(&stripped, &debug, (struct owned){OTHER, 0600, 0, false, 0});
+	/* Not an ELF file. */
+	debug.bytes[0] = 'x';
+	check_untried(&stripped, &debug, (struct owned){0, 0644, 0, false, 0});
+}
+
+/* Anybody could make a file with this checksum. */
+static void without_a_build_id(void)
+{
+	static struct built_image stripped, debug;
+
+	make_debug(&debug);
+	make_stripped(&stripped, "program.debug", crc32_of(debug.bytes, debug.size));
+	remove_build_id(&stripped);
+	CHECK(is_found_of(&stripped, &debug, (struct owned){0, 0644, 0, false, 0}));
+	CHECK(is_found_of(&stripped, &debug, (struct owned){TARGET, 0644, 0, false, 0}));
+	CHECK(is_found_of(&stripped, &debug,
+			  (struct owned){OTHER, 0644, OTHER, false, 0}));
+	check_untried(&stripped, &debug, (struct owned){OTHER, 0644, 0, false, 0});
+	check_untried(&stripped, &debug, (struct owned){0, 0644, 0, true, 0});
+	check_untried(&stripped, &debug, (struct owned){0, 0600, 0, false, 0});
+}
+
+/* Its headers state more symbols than libelf may read. */
+static void with_a_large_table(void)
+{
+	static struct built_image stripped, debug;
+	struct owned how = {0, 0644, 0, false, (off_t)2 << 30};
+
+	make_stripped(&stripped, "program.debug", 0);
+	make_debug(&debug);
+	CHECK(is_found_of(&stripped, &debug, how));
+	sections_of(&debug)[BUILT_SYMTAB].sh_size = (uint64_t)1 << 30;
+	check_untried(&stripped, &debug, how);
+}
+
 /* Random damage to a debug file. */
 static void damaged(void)
 {
@@ -273,6 +404,11 @@ int main(void)
 	RUN(by_the_build_id);
 	RUN(by_the_checksum);
 	RUN(names_that_lead_away);
+	if (!geteuid()) {
+		RUN(with_a_build_id);
+		RUN(without_a_build_id);
+		RUN(with_a_large_table);
+	}
 	RUN(damaged);
 	return check_done();
 }

@@ -168,6 +168,15 @@ static void a_held_lock(void)
 	CHECK(soon_reads_own_maps(HELD_PID));
 	CHECK_INT(count_descriptors(), before);
 
+	/* When many hold their locks, a few are waited for so long. */
+	begin_ns = clock_now_ns();
+	for (int i = 0; i < 10; i++)
+		CHECK_INT(timed_read_open(HELD_PID + i, fifo, O_RDONLY), -1);
+	check_takes(begin_ns, 0, 6);
+	open_and_close(fifo);
+	for (int i = 0; i < 10; i++)
+		CHECK(soon_reads_own_maps(HELD_PID + i));
+
 	/* No more threads: nothing is read, and nothing waits. */
 	lanes_hurry();
 	begin_ns = clock_now_ns();
