@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "allocator/allocator.h"
+#include "process/linker.h"
 #include "util/cleanup.h"
 #include "unit/process/child.h"
 #include "unit/elf/elf_builder.h"
@@ -700,6 +701,53 @@ static void many_files_of_one_name(void)
 	child_end(&child);
 }
 
+/* Adds mappings of files that do not exist, closer to the dynamic linker than any
+ * library. */
+static void add_close(struct proc_maps *maps, uint64_t linker, size_t count,
+		      const char *name)
+{
+	size_t first = maps->mappings.len;
+
+	add_files(maps, 1, count, name);
+	for (size_t i = first; i < maps->mappings.len; i++) {
+		maps->mappings.data[i].start = linker + 1 + i;
+		maps->mappings.data[i].end = linker + 2 + i;
+	}
+}
+
+/* Is the C library found among so many files? */
+static bool is_found_among(size_t count, const char *name)
+{
+	struct child child = child_cat("/bin/cat");
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	const struct allocator_options options = {0};
+	struct allocators found = {0};
+	struct proc_maps maps = {0};
+	struct error *err;
+	struct auxv auxv;
+	bool ret;
+
+	REQUIRE(!proc_open(child.pid, &proc) && !proc_read_maps(proc, &maps));
+	auxv_read(child.pid, &auxv);
+	REQUIRE(auxv.linker_base);
+	add_close(&maps, auxv.linker_base, count, name);
+	err = allocators_find(proc, &maps, &options, &found);
+	ret = !err && found.list.len == 1;
+	error_destroy(err);
+	allocators_deinit(&found);
+	proc_maps_deinit(&maps);
+	child_end(&child);
+	return ret;
+}
+
+/* More files are opened until there is an allocator, and those named like one first. */
+static void many_files_next_to_the_linker(void)
+{
+	CHECK(is_found_among(3000, "libc.so.6"));
+	CHECK(!is_found_among(20000, "libc.so.6"));
+	CHECK(is_found_among(20000, "library.so"));
+}
+
 /* --- a file that the target may not read ----------------------------------------------
  */
 
@@ -764,6 +812,7 @@ int main(void)
 	RUN(nothing_is_mapped);
 	RUN(files_that_are_known);
 	RUN(many_files_of_one_name);
+	RUN(many_files_next_to_the_linker);
 	RUN(a_file_of_root);
 	return check_done();
 }

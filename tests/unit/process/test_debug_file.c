@@ -259,7 +259,8 @@ struct owned {
 	unsigned user, mode;
 	unsigned program_user; /* owner of the program */
 	bool by_link;
-	off_t size; /* with a hole at its end; 0: as it is */
+	off_t size;      /* with a hole at its end; 0: as it is */
+	bool has_exited; /* the target, whose pid may be another's soon */
 };
 
 /* Is the debug file found for a target that is not root's? */
@@ -286,6 +287,8 @@ static bool is_found_of(const struct built_image *stripped,
 	REQUIRE(!how.by_link || !symlink("other", link_path));
 
 	REQUIRE(!proc_open(child.pid, &proc) && !elf_file_open(path, &file));
+	if (how.has_exited)
+		child_kill(&child);
 	counting.try_debug = count_try;
 	file->tables = &counting;
 	tried = 0;
@@ -318,17 +321,21 @@ static void with_a_build_id(void)
 
 	make_stripped(&stripped, "program.debug", 0);
 	make_debug(&debug);
-	CHECK(is_found_of(&stripped, &debug, (struct owned){0, 0644, 0, false, 0}));
-	CHECK(is_found_of(&stripped, &debug, (struct owned){0, 0644, 0, true, 0}));
-	CHECK(is_found_of(&stripped, &debug, (struct owned){OTHER, 0644, 0, false, 0}));
-	CHECK(is_found_of(&stripped, &debug, (struct owned){TARGET, 0600, 0, false, 0}));
+	CHECK(is_found_of(&stripped, &debug,
+			  (struct owned){0, 0644, 0, false, 0, false}));
+	CHECK(is_found_of(&stripped, &debug, (struct owned){0, 0644, 0, true, 0, false}));
+	CHECK(is_found_of(&stripped, &debug,
+			  (struct owned){OTHER, 0644, 0, false, 0, false}));
+	CHECK(is_found_of(&stripped, &debug,
+			  (struct owned){TARGET, 0600, 0, false, 0, false}));
 	/* The target may not read it. */
-	check_untried(&stripped, &debug, (struct owned){0, 0600, 0, false, 0});
-	check_untried(&stripped, &debug, (struct owned){0, 0600, 0, true, 0});
-	check_untried(&stripped, &debug, (struct owned){OTHER, 0600, 0, false, 0});
+	check_untried(&stripped, &debug, (struct owned){0, 0600, 0, false, 0, false});
+	check_untried(&stripped, &debug, (struct owned){0, 0600, 0, true, 0, false});
+	check_untried(&stripped, &debug, (struct owned){OTHER, 0600, 0, false, 0, false});
+	check_untried(&stripped, &debug, (struct owned){0, 0644, 0, false, 0, true});
 	/* Not an ELF file. */
 	debug.bytes[0] = 'x';
-	check_untried(&stripped, &debug, (struct owned){0, 0644, 0, false, 0});
+	check_untried(&stripped, &debug, (struct owned){0, 0644, 0, false, 0, false});
 }
 
 /* Anybody could make a file with this checksum. */
@@ -339,20 +346,22 @@ static void without_a_build_id(void)
 	make_debug(&debug);
 	make_stripped(&stripped, "program.debug", crc32_of(debug.bytes, debug.size));
 	remove_build_id(&stripped);
-	CHECK(is_found_of(&stripped, &debug, (struct owned){0, 0644, 0, false, 0}));
-	CHECK(is_found_of(&stripped, &debug, (struct owned){TARGET, 0644, 0, false, 0}));
 	CHECK(is_found_of(&stripped, &debug,
-			  (struct owned){OTHER, 0644, OTHER, false, 0}));
-	check_untried(&stripped, &debug, (struct owned){OTHER, 0644, 0, false, 0});
-	check_untried(&stripped, &debug, (struct owned){0, 0644, 0, true, 0});
-	check_untried(&stripped, &debug, (struct owned){0, 0600, 0, false, 0});
+			  (struct owned){0, 0644, 0, false, 0, false}));
+	CHECK(is_found_of(&stripped, &debug,
+			  (struct owned){TARGET, 0644, 0, false, 0, false}));
+	CHECK(is_found_of(&stripped, &debug,
+			  (struct owned){OTHER, 0644, OTHER, false, 0, false}));
+	check_untried(&stripped, &debug, (struct owned){OTHER, 0644, 0, false, 0, false});
+	check_untried(&stripped, &debug, (struct owned){0, 0644, 0, true, 0, false});
+	check_untried(&stripped, &debug, (struct owned){0, 0600, 0, false, 0, false});
 }
 
 /* Its headers state more symbols than libelf may read. */
 static void with_a_large_table(void)
 {
 	static struct built_image stripped, debug;
-	struct owned how = {0, 0644, 0, false, (off_t)2 << 30};
+	struct owned how = {.mode = 0644, .size = (off_t)2 << 30};
 
 	make_stripped(&stripped, "program.debug", 0);
 	make_debug(&debug);

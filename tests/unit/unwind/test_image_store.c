@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "process/file_names.h"
+#include "unit/unwind/image_file.h"
+#include "unit/unwind/section.h"
 #include "unwind/image_store.h"
 #include "unwind/images.h"
 
@@ -223,6 +225,59 @@ static void no_descriptors(void)
 	image_store_destroy(store);
 }
 
+/* Functions that all have the same unwind information. */
+static void make_file(char *path, unsigned functions)
+{
+	static struct built_section eh;
+	const uint64_t address[2] = {IMAGE_CODE, 1};
+	size_t cie;
+
+	eh.size = 0;
+	cie = put_cie(&eh, 1, "", NULL, 0);
+	for (unsigned i = 0; i < functions; i++)
+		put_fde(&eh, cie, (const uint8_t *)address, sizeof(address), NULL, 0);
+	put_number(&eh, 0, 4);
+	image_file(path, 0x1000, &(struct image_section){".eh_frame", eh.bytes, eh.size},
+		   1);
+}
+
+/* How many such files are kept that all are in use. */
+static unsigned fill(unsigned functions, uint64_t *ret_bytes)
+{
+	char path[] = "/tmp/memtrace-image-XXXXXX";
+	struct image_store *store = NULL;
+	struct image *image;
+	unsigned count = 0;
+
+	make_file(path, functions);
+	REQUIRE(!image_store_create(NULL, NULL, &store));
+	do {
+		struct file_name name = numbered(100 + count);
+		struct proc_mapping m = mapping_by(&name, path);
+
+		image = image_store_get(store, getpid(), &m);
+		if (image)
+			*ret_bytes = cfi_size_bytes(image_cfi(image));
+	} while (image && ++count < 10000);
+	CHECK_INT(image_store_count(store), count);
+	image_store_destroy(store);
+	unlink(path);
+	return count;
+}
+
+/* What a target can make memtrace keep is bounded. */
+static void full(void)
+{
+	const uint64_t most = (uint64_t)256 << 20;
+	unsigned count;
+	uint64_t bytes;
+
+	CHECK_INT(fill(1, &bytes), 8192);
+	CHECK(8192 * bytes < most);
+	count = fill(15000, &bytes);
+	CHECK(count * bytes > most && (count - 1) * bytes <= most);
+}
+
 /* One library after another at the same address, in quick succession. */
 static void unloaded(void)
 {
@@ -293,6 +348,7 @@ int main(void)
 	RUN(events_and_maps);
 	RUN(another_file);
 	RUN(no_descriptors);
+	RUN(full);
 	RUN(unloaded);
 	RUN(code_without_descriptor);
 	return check_done();

@@ -202,9 +202,45 @@ static void overlapping(void)
 	unlink(path);
 }
 
+/* No real code has so many instructions. */
+static void too_many_instructions(void)
+{
+	static struct built_section eh;
+	static const uint8_t nops[45000];
+	char path[] = "/tmp/memtrace-runs-XXXXXX";
+
+	for (unsigned functions = 2; functions <= 4; functions += 2) {
+		struct image_section whole = {".eh_frame", eh.bytes, 0};
+		struct rule_runs runs = {0};
+		struct cfi *cfi;
+		size_t cie;
+
+		eh.size = 0;
+		cie = put_cie(&eh, 1, "", NULL, 0);
+		for (unsigned i = 0; i < functions; i++) {
+			const uint64_t address[2] = {IMAGE_CODE + 0x100 * i, 0x100};
+
+			put_fde(&eh, cie, (const uint8_t *)address, sizeof(address), nops,
+				sizeof(nops));
+		}
+		put_number(&eh, 0, 4);
+		whole.size = eh.size;
+		strcpy(path, "/tmp/memtrace-runs-XXXXXX");
+		image_file(path, BLOCK_BYTES, &whole, 1);
+		cfi = open_cfi(path);
+		CHECK_INT(
+			rule_runs_build(cfi, IMAGE_CODE, IMAGE_CODE + BLOCK_BYTES, &runs),
+			functions == 2);
+		rule_runs_deinit(&runs);
+		cfi_close(cfi);
+		unlink(path);
+	}
+}
+
 int main(void)
 {
 	RUN(overlapping);
+	RUN(too_many_instructions);
 	RUN(loaded_files);
 	return check_done();
 }
