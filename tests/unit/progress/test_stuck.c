@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "progress/stuck.h"
+#include "util/clock.h"
 
 #define LOOKS   8
 #define LOOK_US 20000
@@ -119,6 +120,48 @@ static void waiting_for_a_page_is(void)
 	close(wait.faults);
 }
 
+static void *look_at_both(void *arg)
+{
+	struct wait *waits = arg;
+	struct stuck stuck = {.looked_ns = 0};
+	uint64_t since_ns = clock_now_ns();
+
+	usleep(LOOK_US);
+	for (int i = 0; i < LOOKS; i++) {
+		uint64_t ns = stuck_look(&stuck);
+
+		CHECK(ns <= clock_now_ns() - since_ns);
+		if (i == LOOKS / 2) {
+			CHECK(ns > 0);
+			let_page_come(&waits[0]);
+			while (stuck_is_in_call(&stuck))
+				usleep(1000);
+			since_ns = clock_now_ns();
+		}
+		usleep(LOOK_US);
+	}
+	let_page_come(&waits[1]);
+	return NULL;
+}
+
+/* Two waits, one after the other, are not one. */
+static void each_wait_begins_anew(void)
+{
+	struct wait waits[2] = {{.pipe = {-1, -1}}, {.pipe = {-1, -1}}};
+	pthread_t thread;
+
+	if (!make_missing_page(&waits[0]) || !make_missing_page(&waits[1])) {
+		CHECK_NOT_FOR_KERNEL("no userfaultfd(2)");
+		return;
+	}
+	REQUIRE(!pthread_create(&thread, NULL, look_at_both, waits));
+	CHECK_INT(*(volatile char *)waits[0].page, 0);
+	CHECK_INT(*(volatile char *)waits[1].page, 0);
+	REQUIRE(!pthread_join(thread, NULL));
+	close(waits[0].faults);
+	close(waits[1].faults);
+}
+
 /* Looks at the thread that waits for a page, while the main thread does something else.
  */
 static void *touch(void *arg)
@@ -158,6 +201,7 @@ int main(void)
 	RUN(waiting_for_a_pipe_is_not);
 	RUN(waiting_for_a_thread_is_not);
 	RUN(waiting_for_a_page_is);
+	RUN(each_wait_begins_anew);
 	RUN(another_thread_is_seen);
 	return check_done();
 }
