@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "process/confinement.h"
@@ -69,6 +70,27 @@ static void *confined_thread(void *arg)
 	return NULL;
 }
 
+static void *plain_thread(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void start_plain_threads(unsigned count)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 10);
+	for (unsigned i = 0; i < count; i++)
+		if (pthread_create(&thread, &attributes, plain_thread, NULL))
+			_exit(1);
+}
+
+/* Neither the first thread nor the last one. */
 static void start_confined_thread(void *unused)
 {
 	pthread_t thread;
@@ -77,7 +99,14 @@ static void start_confined_thread(void *unused)
 	if (pthread_create(&thread, NULL, confined_thread, NULL) ||
 	    read(ready[0], &c, 1) != 1)
 		_exit(1);
+	start_plain_threads(1);
 	(void)unused;
+}
+
+static void start_many_threads(void *unused)
+{
+	(void)unused;
+	start_plain_threads(4096);
 }
 
 static void confine_first(void *unused)
@@ -105,11 +134,34 @@ static void threads(void)
 	CHECK(!confinement_read(second.pid).has_shadow_stack);
 }
 
+/* What cannot be read, or takes too long to read, may be confined. */
+static void unknown_threads(void)
+{
+	struct child many = child_fork(start_many_threads, NULL);
+	struct child free = child_fork(NULL, NULL);
+	struct confinement found = confinement_read(many.pid);
+	struct rlimit was, few;
+	int lowest = dup(0);
+
+	CHECK(found.has_seccomp && found.has_shadow_stack);
+	/* The list of threads can be opened, but no status. */
+	REQUIRE(lowest >= 0 && !close(lowest) && !getrlimit(RLIMIT_NOFILE, &was));
+	few = was;
+	few.rlim_cur = (rlim_t)lowest + 1;
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &few));
+	found = confinement_read(free.pid);
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &was));
+	CHECK(found.has_seccomp && found.has_shadow_stack);
+	child_end(&many);
+	child_end(&free);
+}
+
 int main(void)
 {
 	REQUIRE(pipe(ready) == 0);
 	RUN(seccomp_lines);
 	RUN(shadow_stack_lines);
 	RUN(threads);
+	RUN(unknown_threads);
 	return check_done();
 }
