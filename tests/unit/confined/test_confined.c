@@ -186,6 +186,14 @@ static int try_read_above(void)
 	return try_in("%s/readable", O_RDONLY);
 }
 
+/* Writes behind the first MiB of a file. */
+static int try_large(void)
+{
+	int fd = try_in("%s/own/large", O_CREAT | O_RDWR);
+
+	return fd < 0 ? -1 : (int)pwrite(fd, "x", 1, 1 << 20);
+}
+
 /* The owner of a file needs no capability for this. */
 static int try_private_mode(void)
 {
@@ -198,7 +206,7 @@ static int (*const attempts[])(void) = {
 	try_unlink,       try_prctl,       try_io_uring,     try_process_memory,
 	try_foreign_file, try_write,       try_private_read, try_private_write,
 	try_private_mode, try_create,      try_rename,       try_remove,
-	try_create_above, try_read_above,  try_directory,
+	try_create_above, try_read_above,  try_large,        try_directory,
 };
 
 #define ATTEMPTS (sizeof(attempts) / sizeof(*attempts))
@@ -417,6 +425,9 @@ static void stop_before(uint64_t ns)
 	stopped_ns = clock_now_ns() - ns;
 }
 
+/* The largest file that a client may write; 0: any. */
+static uint64_t file_bytes;
+
 static struct confined *start_with(enum confined_kind kind,
 				   const struct landlock_files *files)
 {
@@ -425,6 +436,7 @@ static struct confined *start_with(enum confined_kind kind,
 	const struct confined_options options = {
 		.kind = kind,
 		.files = files,
+		.file_bytes = file_bytes,
 		.name = "test-confined",
 		.services = &service,
 		.service_count = 1,
@@ -732,6 +744,25 @@ static void client_has_few_files(void)
 		CHECK_NOT_FOR_KERNEL("no Landlock");
 }
 
+static void client_writes_no_large_file(void)
+{
+	struct confined *confined;
+	char command[96];
+
+	if (geteuid())
+		return;
+	close(make_own());
+	for (int i = 0; i < 2; i++) {
+		file_bytes = i ? 1 << 20 : 0;
+		confined = start(CONFINED_CLIENT);
+		CHECK_INT(attempt(confined, try_large), i ? EFBIG : 0);
+		confined_destroy(confined);
+	}
+	file_bytes = 0;
+	snprintf(command, sizeof(command), "rm -r %s", own_path);
+	REQUIRE(!system(command));
+}
+
 /* A child that has given up root's id still ends with its parent. */
 static void a_child_ends_with_its_parent(void)
 {
@@ -929,6 +960,7 @@ int main(void)
 	RUN(client_keeps_the_network);
 	RUN(client_cannot_use_files_of_root);
 	RUN(client_has_few_files);
+	RUN(client_writes_no_large_file);
 	RUN(a_child_ends_with_its_parent);
 	RUN(errors_and_questions);
 	RUN(ends_are_told);
