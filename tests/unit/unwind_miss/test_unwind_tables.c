@@ -244,6 +244,24 @@ static void impossible(void)
 	/* Larger than any file's. */
 	CHECK(unwind_tables_add(&r->tables, NUMBER + 1, r->cfi, 0x1000,
 				UINT64_C(1) << 46));
+	CHECK_INT(r->tables.files.data[NUMBER + 1].end, 0x1000 + (UINT64_C(1) << 32));
+	/* Parts far from each other cover no more, either. */
+	CHECK(unwind_tables_add(&r->tables, NUMBER + 1, r->cfi, UINT64_C(1) << 40,
+				UINT64_C(2) << 40));
+	CHECK_INT(r->tables.files.data[NUMBER + 1].start, 0x1000);
+	CHECK_INT(r->tables.files.data[NUMBER + 1].end, 0x1000 + (UINT64_C(1) << 32));
+	close_room(r);
+}
+
+/* A sweep looks at the clock after each region. */
+static void a_sweep_in_time(void)
+{
+	struct room *r = open_room(MANY);
+
+	CHECK(unwind_tables_sweep(&r->tables, 0));
+	CHECK_INT(r->tables.regions.len, 1);
+	CHECK(unwind_tables_sweep(&r->tables, 0));
+	CHECK_INT(r->tables.regions.len, 2);
 	close_room(r);
 }
 
@@ -328,6 +346,7 @@ int main(void)
 	RUN(whole_file);
 	RUN(evicted);
 	RUN(impossible);
+	RUN(a_sweep_in_time);
 	RUN(fenced);
 	RUN(layouts_are_shared);
 	return check_done();
