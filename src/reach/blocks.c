@@ -2,18 +2,20 @@
 #include "reach/blocks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/huge_array.h"
 
-#define GIB_SHIFT 30
-#define GIB_COUNT (UINT64_C(1) << (REACH_ADDRESS_BITS - GIB_SHIFT))
-
 /* Parts of groups: a tag in the lowest three bits of a pointer leads into the same part.
  */
-#define PART_SHIFT_MIN   3
-#define PART_SHIFT_MAX   12
+#define PART_SHIFT_MIN 3
+#define PART_SHIFT_MAX 12
 
-#define GROUP_BYTES_EACH 6
+/* The size of parts is guessed from so many blocks. */
+#define GUESS_BLOCKS 1024
+
+/* How far ahead of use starts and ends of blocks are fetched. */
+#define AHEAD_BYTES 1024
 
 struct extent {
 	uint64_t start, end;
@@ -86,6 +88,15 @@ uint32_t reach_blocks_tidy(uint64_t start[], uint64_t end[], uint32_t number[],
 	return kept;
 }
 
+/* Does one of the blocks `first` to `last` start where the one before it ends? */
+static bool has_joined(const struct reach_blocks *b, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first ? first : 1; i <= last; i++)
+		if (b->end[i - 1] == b->start[i])
+			return true;
+	return false;
+}
+
 /* Add a cluster of cells. `cluster` has the range of addresses. */
 static void add_cells(struct reach_blocks *b, struct reach_cluster *cluster,
 		      uint32_t first, uint32_t last)
@@ -96,6 +107,7 @@ static void add_cells(struct reach_blocks *b, struct reach_cluster *cluster,
 		cluster->shift++;
 	cells = (span >> cluster->shift) + 1;
 	cluster->first = (uint32_t)b->cell_count;
+	b->are_joined |= has_joined(b, first, last);
 	for (uint64_t cell = 0; cell < cells; cell++) {
 		uint64_t at = cluster->low + (cell << cluster->shift);
 
@@ -105,51 +117,110 @@ static void add_cells(struct reach_blocks *b, struct reach_cluster *cluster,
 	}
 }
 
-/* Choose the size of parts: the largest one at multiples of which all blocks start.
- * Returns the number of groups, or 0 if they would take more memory than
- * GROUP_BYTES_EACH a block. */
-static uint64_t count_groups(const struct reach_blocks *b, struct reach_cluster *cluster,
-			     uint32_t first, uint32_t last)
+/* The largest parts at multiples of which all blocks start. `any`: the addresses of the
+ * blocks, combined by OR. */
+static uint8_t shift_of(uint64_t any)
 {
-	uint64_t any = 0, groups;
+	uint8_t shift = any ? (uint8_t)__builtin_ctzll(any) : PART_SHIFT_MIN;
 
-	for (uint32_t i = first; i <= last; i++)
-		if (b->start[i] >= cluster->low)
-			any |= b->start[i];
-	cluster->shift = any ? (uint8_t)__builtin_ctzll(any) : PART_SHIFT_MIN;
-	if (cluster->shift > PART_SHIFT_MAX)
-		cluster->shift = PART_SHIFT_MAX;
-	groups = ((cluster->high - cluster->low) >> cluster->shift) / REACH_GROUP_PARTS +
-		 1;
-	return cluster->shift >= PART_SHIFT_MIN &&
-			       groups * sizeof(struct reach_group) <=
-				       (last - first + UINT64_C(1)) * GROUP_BYTES_EACH
+	return shift < PART_SHIFT_MAX ? shift : PART_SHIFT_MAX;
+}
+
+/* How many groups the cluster would have with parts of this size; 0 if they would take
+ * more memory than REACH_INDEX_BYTES a block. */
+static uint64_t count_groups(const struct reach_cluster *cluster, uint8_t shift,
+			     uint64_t blocks)
+{
+	uint64_t groups =
+		((cluster->high - cluster->low) >> shift) / REACH_GROUP_PARTS + 1;
+
+	return shift >= PART_SHIFT_MIN && groups * sizeof(struct reach_group) <=
+						  blocks * REACH_INDEX_BYTES
 		       ? groups
 		       : 0;
 }
 
-static void add_groups(struct reach_blocks *b, struct reach_cluster *cluster,
-		       uint64_t groups, uint32_t first, uint32_t last)
+/* Combine the addresses of the cluster's blocks up to `last` by OR. */
+static uint64_t combine(const struct reach_blocks *b, const struct reach_cluster *cluster,
+			uint32_t first, uint32_t last)
 {
-	uint64_t at = cluster->low;
+	uint64_t any = 0;
+
+	for (uint32_t i = first; i <= last; i++)
+		if (b->start[i] >= cluster->low)
+			any |= b->start[i];
+	return any;
+}
+
+/* The processor by itself does not fetch beyond the end of a page. */
+static void prefetch_ahead(const uint64_t *at)
+{
+	__builtin_prefetch((const void *)((uintptr_t)at + AHEAD_BYTES));
+}
+
+/* Add these groups. Returns the addresses of their blocks, combined by OR. */
+static uint64_t add_groups(struct reach_blocks *b, struct reach_cluster *cluster,
+			   uint64_t groups, uint32_t first, uint32_t last)
+{
+	uint64_t at = cluster->low, any = 0, before = 0;
+	bool are_joined = false;
 
 	cluster->in_groups = true;
 	cluster->first = (uint32_t)b->group_count;
 	/* The first one may start in the GiB before. */
 	if (b->start[first] < at)
 		first++;
+	if (first)
+		before = b->end[first - 1];
 	for (uint64_t i = 0; i < groups; i++) {
 		struct reach_group *group = &b->groups[b->group_count++];
 
 		group->before = first;
 		for (; first <= last; first++) {
-			uint64_t part = (b->start[first] - at) >> cluster->shift;
+			uint64_t start = b->start[first];
+			uint64_t part = (start - at) >> cluster->shift;
 
 			if (part >= REACH_GROUP_PARTS)
 				break;
+			prefetch_ahead(&b->start[first]);
+			prefetch_ahead(&b->end[first]);
 			group->starts[part / 32] |= 1u << part % 32;
+			any |= start;
+			are_joined |= start == before;
+			before = b->end[first];
 		}
 		at += (uint64_t)REACH_GROUP_PARTS << cluster->shift;
+	}
+	b->are_joined |= are_joined;
+	return any;
+}
+
+/*
+ * Add groups, if they take little memory. The size of their parts is guessed from the
+ * first blocks, so that the addresses of all blocks need not be read twice. If a later
+ * block needs smaller parts, all groups are made again.
+ */
+static bool try_groups(struct reach_blocks *b, struct reach_cluster *cluster,
+		       uint32_t first, uint32_t last)
+{
+	uint32_t few = last - first < GUESS_BLOCKS ? last : first + GUESS_BLOCKS;
+	uint64_t any = combine(b, cluster, first, few);
+	size_t before = b->group_count;
+
+	for (;;) {
+		uint64_t groups;
+
+		cluster->shift = shift_of(any);
+		groups =
+			count_groups(cluster, cluster->shift, last - first + UINT64_C(1));
+		if (!groups)
+			return false;
+		any = add_groups(b, cluster, groups, first, last);
+		if (shift_of(any) >= cluster->shift)
+			return true;
+		memset(b->groups + before, 0, groups * sizeof(*b->groups));
+		b->group_count = before;
+		cluster->in_groups = false;
 	}
 }
 
@@ -157,16 +228,14 @@ static void add_groups(struct reach_blocks *b, struct reach_cluster *cluster,
 static bool add_cluster(struct reach_blocks *b, uint64_t gib, uint32_t first,
 			uint32_t last)
 {
-	uint64_t from = gib << GIB_SHIFT, to = from + (UINT64_C(1) << GIB_SHIFT) - 1;
+	uint64_t from = gib << REACH_GIB_SHIFT;
+	uint64_t to = from + (UINT64_C(1) << REACH_GIB_SHIFT) - 1;
 	struct reach_cluster cluster = {
 		.low = b->start[first] > from ? b->start[first] : from,
 		.high = b->end[last] < to ? b->end[last] : to,
 	};
-	uint64_t groups = count_groups(b, &cluster, first, last);
 
-	if (groups) {
-		add_groups(b, &cluster, groups, first, last);
-	} else {
+	if (!try_groups(b, &cluster, first, last)) {
 		cluster.shift = 0;
 		add_cells(b, &cluster, first, last);
 	}
@@ -184,7 +253,7 @@ static uint32_t last_of(const struct reach_blocks *b, uint64_t gib, uint32_t fir
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (b->start[middle] >> GIB_SHIFT <= gib)
+		if (b->start[middle] >> REACH_GIB_SHIFT <= gib)
 			low = middle;
 		else
 			high = middle;
@@ -197,7 +266,8 @@ static bool add_clusters(struct reach_blocks *b)
 	uint64_t gib = 0;
 
 	for (uint32_t i = 0; i < b->count;) {
-		uint64_t from = b->start[i] >> GIB_SHIFT, to = b->end[i] >> GIB_SHIFT;
+		uint64_t from = b->start[i] >> REACH_GIB_SHIFT;
+		uint64_t to = b->end[i] >> REACH_GIB_SHIFT;
 
 		if (gib < from)
 			gib = from;
@@ -215,14 +285,6 @@ static bool add_clusters(struct reach_blocks *b)
 		i = last;
 	}
 	return true;
-}
-
-static bool has_joined(const struct reach_blocks *b)
-{
-	for (uint32_t i = 1; i < b->count; i++)
-		if (b->end[i - 1] == b->start[i])
-			return true;
-	return false;
 }
 
 /* With more bits set than a quarter it would help little. */
@@ -249,12 +311,12 @@ static void make_filter(struct reach_blocks *b)
 /* A block is in several clusters only as the first one there. */
 static size_t cell_room(uint32_t count)
 {
-	return (count + GIB_COUNT) * sizeof(uint32_t);
+	return (count + REACH_GIB_COUNT) * sizeof(uint32_t);
 }
 
 static size_t group_room(uint32_t count)
 {
-	return (count + GIB_COUNT) * GROUP_BYTES_EACH;
+	return (count + REACH_GIB_COUNT) * REACH_INDEX_BYTES;
 }
 
 /* Room for all cells and groups that there can be. What is not used takes no memory. */
@@ -269,7 +331,7 @@ struct error *reach_blocks_init(const uint64_t start[], const uint64_t end[],
 				uint32_t count, struct reach_blocks *ret)
 {
 	*ret = (struct reach_blocks){.start = start, .end = end, .count = count};
-	ret->gib = calloc(GIB_COUNT, sizeof(*ret->gib));
+	ret->gib = calloc(REACH_GIB_COUNT, sizeof(*ret->gib));
 	if (!ret->gib)
 		return error_no_memory();
 	if (!count) {
@@ -283,7 +345,6 @@ struct error *reach_blocks_init(const uint64_t start[], const uint64_t end[],
 		reach_blocks_deinit(ret);
 		return error_no_memory();
 	}
-	ret->are_joined = has_joined(ret);
 	make_filter(ret);
 	return NULL;
 }
@@ -316,13 +377,6 @@ static uint32_t first_above(const struct reach_blocks *b, uint64_t address,
 	return first;
 }
 
-uint32_t reach_blocks_from(const struct reach_blocks *blocks, uint64_t address)
-{
-	uint32_t above = first_above(blocks, address, 0, blocks->count);
-
-	return above && blocks->end[above - 1] > address ? above - 1 : above;
-}
-
 /* Cells have about one block each; where they have many, steps double. */
 static uint32_t last_up_to(const struct reach_blocks *b, uint64_t word, uint32_t i)
 {
@@ -339,8 +393,8 @@ static uint32_t last_up_to(const struct reach_blocks *b, uint64_t word, uint32_t
 static const struct reach_cluster *cluster_of(const struct reach_blocks *blocks,
 					      uint64_t word)
 {
-	uint64_t gib = word >> GIB_SHIFT;
-	uint32_t number = gib < GIB_COUNT ? blocks->gib[gib] : 0;
+	uint64_t gib = word >> REACH_GIB_SHIFT;
+	uint32_t number = gib < REACH_GIB_COUNT ? blocks->gib[gib] : 0;
 	const struct reach_cluster *cluster;
 
 	if (!number)
@@ -418,6 +472,16 @@ static struct place place_of(const struct reach_blocks *blocks, uint64_t word)
 	place.may_start = !(word & ((UINT64_C(1) << cluster->shift) - 1));
 	__builtin_prefetch(place.group);
 	return place;
+}
+
+uint32_t reach_blocks_from(const struct reach_blocks *blocks, uint64_t address)
+{
+	struct place place = place_of(blocks, address);
+	uint32_t above = place.group
+				 ? last_start(place.group, place.part, false).block + 1
+				 : first_above(blocks, address, 0, blocks->count);
+
+	return above && blocks->end[above - 1] > address ? above - 1 : above;
 }
 
 void reach_blocks_find(const struct reach_blocks *blocks, const uint64_t words[],

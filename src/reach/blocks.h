@@ -19,6 +19,8 @@
 /* User addresses are below this (x86-64: 47 bits, unless a program asks for more;
  * Documentation/arch/x86/x86_64/5level-paging.rst). */
 #define REACH_ADDRESS_BITS 47
+#define REACH_GIB_SHIFT    30
+#define REACH_GIB_COUNT    (UINT64_C(1) << (REACH_ADDRESS_BITS - REACH_GIB_SHIFT))
 
 /*
  * The blocks in one GiB of addresses. The range of their addresses is divided into parts
@@ -88,7 +90,8 @@ uint32_t reach_blocks_tidy(uint64_t start[], uint64_t end[], uint32_t number[],
 			   uint32_t count);
 
 /* Index blocks that reach_blocks_tidy() has prepared. The arrays must outlive `ret`.
- * Takes up to 6 bytes a block, and 1 MiB. */
+ * Takes up to REACH_INDEX_BYTES a block, and 1 MiB. */
+#define REACH_INDEX_BYTES 6
 struct error *reach_blocks_init(const uint64_t start[], const uint64_t end[],
 				uint32_t count, struct reach_blocks *ret)
 	__attribute__((warn_unused_result));
@@ -112,6 +115,25 @@ static inline bool reach_filter_has(const uint64_t *filter, uint64_t word)
 	uint64_t bit = word >> REACH_FILTER_SHIFT & (REACH_FILTER_BITS - 1);
 
 	return !filter || filter[bit / 64] >> bit % 64 & 1;
+}
+
+/* The number of the part that starts at the word, among the parts of all groups: below
+ * blocks->group_count * REACH_GROUP_PARTS. REACH_NO_PART: none does. */
+#define REACH_NO_PART UINT64_MAX
+static inline uint64_t reach_blocks_part(const struct reach_blocks *blocks, uint64_t word)
+{
+	uint64_t gib = word >> REACH_GIB_SHIFT;
+	uint32_t number = gib < REACH_GIB_COUNT ? blocks->gib[gib] : 0;
+	const struct reach_cluster *cluster;
+
+	if (!number)
+		return REACH_NO_PART;
+	cluster = &blocks->clusters.data[number - 1];
+	if (!cluster->in_groups || word < cluster->low || word > cluster->high ||
+	    word & ((UINT64_C(1) << cluster->shift) - 1))
+		return REACH_NO_PART;
+	return cluster->first * (uint64_t)REACH_GROUP_PARTS +
+	       ((word - cluster->low) >> cluster->shift);
 }
 
 /*

@@ -53,6 +53,18 @@ static struct reach_found find_among(const struct reach_blocks *index, uint64_t 
 	return found[count - 1];
 }
 
+/* Each part of a group is known by its first address. */
+static void check_part(const struct reach_blocks *index, uint64_t word, bool is_start)
+{
+	uint64_t part = reach_blocks_part(index, word), group = part / REACH_GROUP_PARTS;
+	unsigned bit = part % REACH_GROUP_PARTS;
+
+	if (part == REACH_NO_PART)
+		return;
+	REQUIRE(group < index->group_count);
+	CHECK_INT(index->groups[group].starts[bit / 32] >> bit % 32 & 1, is_start);
+}
+
 static void check_word(const struct blocks *b, const struct reach_blocks *index,
 		       uint64_t word)
 {
@@ -65,6 +77,7 @@ static void check_word(const struct blocks *b, const struct reach_blocks *index,
 	if (want != REACH_NONE && got.is_start != (word == b->start[want]))
 		CHECK_FAIL("%" PRIx64 " is %sthe start of block %u", word,
 			   got.is_start ? "not " : "", want);
+	check_part(index, word, want != REACH_NONE && word == b->start[want]);
 	if (want != REACH_NONE && !reach_filter_has(index->filter, word))
 		CHECK_FAIL("the filter lacks %" PRIx64 ", an address of block %u", word,
 			   want);
@@ -157,6 +170,27 @@ static void heaps_in_groups(void)
 			CHECK_INT(in_groups, shift >= 3);
 			CHECK(kind != 2 || are_joined);
 		}
+}
+
+/* The size of parts is guessed from the first blocks, and later ones need smaller parts,
+ * or such that there are no groups. */
+static void later_blocks_start_elsewhere(void)
+{
+	static struct blocks b;
+
+	for (unsigned shift = 2; shift <= 6; shift++) {
+		uint64_t at = 0x7f0000000000;
+
+		for (b.count = 0; b.count < 1500; b.count++) {
+			b.number[b.count] = b.count;
+			b.start[b.count] = at;
+			b.end[b.count] = at + (b.count == 1400 ? 512 : 8);
+			at += 512 + (b.count == 1300 ? UINT64_C(1) << shift : 0);
+		}
+		check_all(&b);
+		CHECK_INT(in_groups, shift >= 4);
+		CHECK(are_joined);
+	}
 }
 
 /* One block begins in a GiB, and covers the next ones, where many begin at its end. */
@@ -274,6 +308,7 @@ int main(void)
 {
 	RUN(dense_heaps);
 	RUN(heaps_in_groups);
+	RUN(later_blocks_start_elsewhere);
 	RUN(groups_behind_a_large_block);
 	RUN(filters);
 	RUN(blocks_across_the_address_space);
