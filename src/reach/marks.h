@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arch/registers.h"
 #include "reach/blocks.h"
 
 /* The smallest page of any architecture. */
@@ -44,24 +43,23 @@ struct reach_words {
 	bool unaligned; /* a pointer may begin at any byte, not only at multiples of 8 */
 };
 
-/* The pointer that glibc has mangled with the guard. */
-static inline uint64_t reach_word_unmangled(uint64_t word, uint64_t guard)
-{
-	return (word >> ARCH_GUARD_ROTATION | word << (-ARCH_GUARD_ROTATION & 63)) ^
-	       guard;
-}
-
 struct reach_marks {
 	const struct reach_blocks *blocks; /* borrowed */
 	struct reach_words words;
 	/* enum reach_level of each block. Several threads may share it (sweep.h): then a
 	 * level changes by atomic operations. */
 	uint8_t *level;
+	/* A bit for each part of the groups of blocks (blocks.h): the word that points to
+	 * it was followed as REACH_REACHED. To follow it again would change nothing.
+	 * NULL: not known. */
+	uint64_t *followed;
 	/* Blocks that were reached and not yet scanned for pointers. A block may be in it
 	 * twice. */
 	VEC(uint32_t) todo;
-	/* Words that may be pointers, not yet followed, and the level of each. */
+	/* Words that may be pointers, not yet followed; the part that each points to, if
+	 * there is `followed`; and the level of each. */
 	uint64_t waiting[REACH_AT_ONCE];
+	uint64_t waiting_part[REACH_AT_ONCE];
 	uint8_t waiting_level[REACH_AT_ONCE];
 	size_t waiting_count;
 	/* Blocks from this one on will be scanned anyway, and are not put into `todo`. */
@@ -77,6 +75,11 @@ struct error *reach_marks_init(const struct reach_blocks *blocks,
 			       const struct reach_words *words, struct reach_marks *ret)
 	__attribute__((warn_unused_result));
 void reach_marks_deinit(struct reach_marks *marks);
+
+/* From now on remember which words were followed, if blocks are so close together that
+ * this takes little memory: an index with it has at most REACH_INDEX_BYTES a block. Then
+ * only one thread may use the marks, and no level may be lowered. */
+void reach_marks_remember(struct reach_marks *marks);
 
 /* A copy of a piece of the target's memory. */
 struct reach_piece {

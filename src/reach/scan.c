@@ -143,6 +143,7 @@ struct error *reach_scan_first(struct reach_target *target,
 		return err;
 	part.memory.progress = target->progress;
 	part.memory.progress_arg = target->arg;
+	reach_marks_remember(&part.marks);
 	reach_memory_sweep(&part.memory, &part.regions, &part.marks);
 	reach_memory_flood(&part.memory, &part.marks);
 	copy_levels(&part, table);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "arch/words.h"
 #include "process/procfs.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -91,7 +92,7 @@ static bool find_lower(const struct stack *stack, uint64_t at, uint64_t end,
 			return false;
 
 		uint64_t word = window->words[(at - window->start) / sizeof(uint64_t)];
-		uint64_t plain = reach_word_unmangled(word, stack->guard);
+		uint64_t plain = arch_word_unmangled(word, stack->guard);
 
 		if (word >= start && word < *low)
 			*low = word;

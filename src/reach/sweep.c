@@ -87,6 +87,7 @@ static bool prepare(struct sweeper *sweeper, struct work *work,
 	sweeper->work = work;
 	sweeper->marks = *marks;
 	sweeper->marks.is_apart = true;
+	sweeper->marks.followed = NULL;
 	sweeper->marks.todo.data = NULL;
 	sweeper->marks.todo.len = sweeper->marks.todo.cap = 0;
 	return reach_memory_share(memory, &sweeper->memory);
