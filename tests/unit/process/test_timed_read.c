@@ -103,6 +103,34 @@ static void opens(void)
 	CHECK_INT(count_descriptors(), before);
 }
 
+/* The threads have the capabilities that tracing needs, and no other. */
+static void threads_without_privileges(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned count = 0;
+
+	REQUIRE(dir);
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		char path[300], name[32] = "", line[128];
+		unsigned long long has = 0;
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		file = fopen(path, "re");
+		while (file && fgets(line, sizeof(line), file))
+			if (sscanf(line, "Name: %31s", name) != 1)
+				sscanf(line, "CapPrm: %llx", &has);
+		if (file)
+			fclose(file);
+		if (strcmp(name, "memtrace-proc") != 0)
+			continue;
+		count++;
+		CHECK_INT(has & ~0x1c4012840eeull, 0);
+	}
+	closedir(dir);
+	CHECK(count > 0);
+}
+
 /* Numbers that no process has. */
 #define HELD_PID ((1 << 22) + 1)
 
@@ -247,6 +275,7 @@ int main(void)
 	RUN(reads_maps);
 	RUN(reads_memory);
 	RUN(opens);
+	RUN(threads_without_privileges);
 	RUN(errors);
 	RUN(by_several_threads);
 	RUN(not_in_children);
