@@ -106,9 +106,9 @@ struct error *cfi_open_memory(const void *data, size_t size_bytes, struct cfi **
 	return err;
 }
 
-struct error *cfi_close_fd(struct cfi *cfi)
+struct error *cfi_close_fd(struct cfi *cfi, struct code_pages *pages)
 {
-	return elf_image_map_code(&cfi->image);
+	return elf_image_map_code(&cfi->image, pages);
 }
 
 void cfi_close(struct cfi *cfi)

@@ -14,6 +14,7 @@
 #include "util/error.h"
 
 struct cfi;
+struct code_pages;
 
 /* The result of a lookup. */
 enum cfi_result {
@@ -37,8 +38,10 @@ struct error *cfi_open_memory(const void *data, size_t size_bytes, struct cfi **
 	__attribute__((warn_unused_result));
 void cfi_close(struct cfi *cfi);
 
-/* Close the descriptor and map the file instead (unwind/elf_image.h). ERROR_IO. */
-struct error *cfi_close_fd(struct cfi *cfi) __attribute__((warn_unused_result));
+/* Close the descriptor and map the file instead (unwind/elf_image.h). `pages` is for
+ * elf_image_map_code(). ERROR_IO. */
+struct error *cfi_close_fd(struct cfi *cfi, struct code_pages *pages)
+	__attribute__((warn_unused_result));
 
 /* Find the row at `address` in the image's address space. It lives as long as `cfi`. */
 enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address,

@@ -38,17 +38,11 @@ static bool has_bytes(const struct elf_image *image, uint64_t file_offset, uint6
 	       size <= image->size_bytes - file_offset;
 }
 
-/* The kernel copies the bytes: if the file is truncated meanwhile, that must not raise
- * SIGBUS. Pages read by this are dropped again. */
-static bool read_mapped(const struct elf_image *image, uint64_t file_offset, void *buffer,
+/* Copy from the mapping at `from`. The kernel copies the bytes: if the file is truncated
+ * meanwhile, that must not raise SIGBUS. Pages read by this are dropped again. */
+static bool copy_mapped(const struct elf_image *image, uint64_t from, void *buffer,
 			size_t size)
 {
-	uint64_t from = file_offset - image->mapped.file_offset;
-
-	if (file_offset < image->mapped.file_offset || from > image->mapped.size_bytes ||
-	    size > image->mapped.size_bytes - from)
-		return false;
-
 	uint8_t *at = (uint8_t *)image->mapped.at + from;
 	uint64_t in_page = (uintptr_t)at % PAGE_BYTES;
 	const struct iovec here = {buffer, size}, there = {at, size};
@@ -57,6 +51,51 @@ static bool read_mapped(const struct elf_image *image, uint64_t file_offset, voi
 
 	madvise(at - in_page, size + in_page, MADV_DONTNEED);
 	return is_read;
+}
+
+/* The copy of a page of the mapping; NULL if it cannot be read. */
+static const uint8_t *kept_page(const struct elf_image *image, uint64_t number)
+{
+	struct code_page *place =
+		code_pages_place(image->mapped.pages, image->mapped.number, number);
+	uint64_t from = number * CODE_PAGE_BYTES, left = image->mapped.size_bytes - from;
+
+	if (place->image == image->mapped.number && place->number == number)
+		return place->bytes;
+	place->image = 0;
+	if (!copy_mapped(image, from, place->bytes,
+			 left < CODE_PAGE_BYTES ? (size_t)left : CODE_PAGE_BYTES))
+		return NULL;
+	place->image = image->mapped.number;
+	place->number = number;
+	return place->bytes;
+}
+
+static bool read_mapped(const struct elf_image *image, uint64_t file_offset, void *buffer,
+			size_t size)
+{
+	uint64_t from = file_offset - image->mapped.file_offset;
+	uint8_t *to = buffer;
+
+	if (file_offset < image->mapped.file_offset || from > image->mapped.size_bytes ||
+	    size > image->mapped.size_bytes - from)
+		return false;
+	/* Whole regions are read once only. */
+	if (!image->mapped.pages || size > CODE_PAGE_BYTES)
+		return copy_mapped(image, from, buffer, size);
+	while (size) {
+		const uint8_t *page = kept_page(image, from / CODE_PAGE_BYTES);
+		size_t at = (size_t)(from % CODE_PAGE_BYTES);
+		size_t part = CODE_PAGE_BYTES - at < size ? CODE_PAGE_BYTES - at : size;
+
+		if (!page)
+			return false;
+		memcpy(to, page + at, part);
+		to += part;
+		from += part;
+		size -= part;
+	}
+	return true;
 }
 
 bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *buffer,
@@ -179,7 +218,7 @@ static bool map(struct elf_image *image, uint64_t start, uint64_t end)
 	return true;
 }
 
-struct error *elf_image_map_code(struct elf_image *image)
+struct error *elf_image_map_code(struct elf_image *image, struct code_pages *pages)
 {
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), start, end;
 
@@ -188,6 +227,10 @@ struct error *elf_image_map_code(struct elf_image *image)
 	if ((!span_of_code(image, page_bytes, &start, &end) || !map(image, start, end)) &&
 	    !map(image, 0, page_bytes))
 		return error_errno(ERROR_IO, errno, "cannot map an image");
+	if (pages) {
+		image->mapped.pages = pages;
+		image->mapped.number = code_pages_add_image(pages);
+	}
 	closep(&image->fd);
 	image->fd = -1;
 	return NULL;

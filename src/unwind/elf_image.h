@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/code_pages.h"
 #include "util/error.h"
 
 struct elf_image {
@@ -21,7 +22,9 @@ struct elf_image {
 		void *at; /* NULL: not mapped */
 		uint64_t file_offset;
 		size_t size_bytes;
-	} mapped; /* the code, after the descriptor is closed */
+		struct code_pages *pages; /* borrowed; NULL: none */
+		uint64_t number;          /* of the image in `pages` */
+	} mapped;                         /* the code, after the descriptor is closed */
 	uint64_t size_bytes;
 	Elf64_Ehdr header;
 	Elf64_Phdr *segments;
@@ -51,11 +54,12 @@ void elf_image_deinit(struct elf_image *image);
 
 /*
  * Map the code and close the descriptor. From then on elf_image_read() reads only
- * executable segments. A mapped file keeps its inode number, like an open file. If the
- * code does not fit (RLIMIT_AS, a span over 1 GiB), one page is mapped, and no code can
- * be read. ERROR_IO: nothing can be mapped. Does nothing for an image in memory.
+ * executable segments. `pages` has copies of pages, and must outlive the image; NULL:
+ * none are kept. A mapped file keeps its inode number, like an open file. If the code
+ * does not fit (RLIMIT_AS, a span over 1 GiB), one page is mapped, and no code can be
+ * read. ERROR_IO: nothing can be mapped. Does nothing for an image in memory.
  */
-struct error *elf_image_map_code(struct elf_image *image)
+struct error *elf_image_map_code(struct elf_image *image, struct code_pages *pages)
 	__attribute__((warn_unused_result));
 
 /* Copy `size` bytes at `file_offset`; false if not all of them are there. */

@@ -11,6 +11,7 @@
 
 #include "process/file_names.h"
 #include "process/live_thread.h"
+#include "unwind/code_pages.h"
 #include "util/cleanup.h"
 #include "util/fd_table.h"
 #include "util/regular_file.h"
@@ -40,6 +41,7 @@ struct image {
 
 struct image_store {
 	VEC(struct image *) list;
+	struct code_pages *pages;
 	uint32_t last_number; /* given to an image; 0: none yet */
 	size_t unused;        /* images without references */
 	uint64_t total_bytes, clock;
@@ -62,8 +64,13 @@ struct error *image_store_create(image_closed_fn *closed, void *arg,
 				 struct image_store **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
+	if (*ret)
+		(*ret)->pages = code_pages_create();
+	if (!*ret || !(*ret)->pages) {
+		free(*ret);
+		*ret = NULL;
 		return error_no_memory();
+	}
 	(*ret)->closed = closed;
 	(*ret)->arg = arg;
 	return NULL;
@@ -76,6 +83,7 @@ void image_store_destroy(struct image_store *store)
 	vec_foreach (image, &store->list)
 		image_close(*image);
 	vec_deinit(&store->list);
+	code_pages_destroy(store->pages);
 	free(store);
 }
 
@@ -148,7 +156,8 @@ static struct error *open_vdso(int pid, const struct proc_mapping *m, struct ima
 	return err;
 }
 
-static struct image *open_image(int pid, const struct proc_mapping *m)
+static struct image *open_image(const struct image_store *store, int pid,
+				const struct proc_mapping *m)
 {
 	_cleanup_(image_closep) struct image *image = calloc(1, sizeof(*image));
 	struct error *err = NULL;
@@ -161,7 +170,7 @@ static struct image *open_image(int pid, const struct proc_mapping *m)
 		if (fd >= 0)
 			err = cfi_open_file(fd, &image->cfi);
 		if (image->cfi)
-			err = cfi_close_fd(image->cfi);
+			err = cfi_close_fd(image->cfi, store->pages);
 	} else {
 		err = open_vdso(pid, m, image);
 	}
@@ -240,7 +249,7 @@ struct image *image_store_get(struct image_store *store, int pid,
 	fd_table_hold();
 	image_store_tidy(store);
 	if (!is_full(store))
-		fresh = open_image(pid, m);
+		fresh = open_image(store, pid, m);
 	fd_table_release();
 	if (!fresh || !vec_push(&store->list, fresh))
 		return NULL;

@@ -119,7 +119,7 @@ static struct cfi *open_image(const char *section, bool is_marked)
 	image_write(fd, code, sizeof(code), IMAGE_CODE);
 	REQUIRE(unlink(path) == 0);
 	REQUIRE(!cfi_open_file(fd, &cfi));
-	REQUIRE(!cfi_close_fd(cfi));
+	REQUIRE(!cfi_close_fd(cfi, NULL));
 	return cfi;
 }
 
