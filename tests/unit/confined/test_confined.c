@@ -43,8 +43,35 @@ enum request {
 	DRIPPING, /* takes for ever to send a message */
 	FLOODING, /* asks and does not read the replies */
 	BOASTING, /* begins a message over 256 MiB */
+	ASKING,   /* asks for ever */
 	END,
 };
+
+/* --- the clock ---------------------------------------------------------------------- */
+
+/* How much later it is than by the kernel's clock, ns, and what a wait without a message,
+ * a message and a question add. */
+static uint64_t passed_ns, per_wait_ns, per_message_ns, per_question_ns;
+
+/* Instead of the C library's. */
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, ret);
+
+	ret->tv_sec += (time_t)(passed_ns / 1000000000);
+	return result;
+}
+
+int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	const struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000};
+	int n = (int)syscall(SYS_ppoll, fds, count, timeout_ms < 0 ? NULL : &timeout,
+			     NULL, 8);
+
+	if (!n)
+		passed_ns += per_wait_ns;
+	return n;
+}
 
 /* --- in the child ------------------------------------------------------------------ */
 
@@ -347,6 +374,9 @@ static struct error *answer(void *state, struct confined_request *request)
 		drip(request->server->socket);
 	case BOASTING:
 		boast(request->server->socket);
+	case ASKING:
+		for (;;)
+			error_destroy(ask_back(request));
 	case FLOODING:
 		for (;;)
 			message_put(request->server->socket, NULL, MESSAGE_QUESTION, 0,
@@ -395,6 +425,7 @@ static char heard[64];
 static void hear(void *arg, const char *phase)
 {
 	(void)arg;
+	passed_ns += per_message_ns;
 	snprintf(heard, sizeof(heard), "%s", phase);
 }
 
@@ -403,6 +434,7 @@ static int give_file(void *arg, struct wire *question)
 	int fds[2];
 
 	(void)arg;
+	passed_ns += per_question_ns;
 	if (wire_get_u32(question) != 42 || pipe2(fds, O_CLOEXEC))
 		return -1;
 	REQUIRE(write(fds[1], "given", 5) == 5);
@@ -848,6 +880,26 @@ static void ends_are_told(void)
 	stopped_ns = 0;
 }
 
+static void check_no_answer(enum request number)
+{
+	check_gone(number, "test-confined was ended: it gave no answer");
+	passed_ns = per_wait_ns = per_message_ns = per_question_ns = 0;
+}
+
+/* A child in a loop is ended after a minute, and one that sends messages after five. Time
+ * that this process takes to answer is counted apart, up to five minutes as well. */
+static void work_without_end(void)
+{
+	const uint64_t s_ns = 1000000000;
+
+	per_wait_ns = 30 * s_ns;
+	check_no_answer(LOOPING);
+	per_message_ns = 20 * s_ns;
+	check_no_answer(CHATTING);
+	per_question_ns = 20 * s_ns;
+	check_no_answer(ASKING);
+}
+
 /* Seconds until the child is ended, if the signal came `before_ns` ago. */
 static double check_given_up(enum request number, uint64_t before_ns)
 {
@@ -964,6 +1016,7 @@ int main(void)
 	RUN(a_child_ends_with_its_parent);
 	RUN(errors_and_questions);
 	RUN(ends_are_told);
+	RUN(work_without_end);
 	RUN(work_at_the_end_of_the_run);
 	RUN(slow_answers_at_the_end_of_the_run);
 	RUN(client_at_the_end_of_the_run);
