@@ -880,9 +880,14 @@ static void ends_are_told(void)
 	stopped_ns = 0;
 }
 
-static void check_no_answer(enum request number)
+/* The child is ended after so many seconds, by the clock that was moved. */
+static void check_no_answer(enum request number, double min_s, double max_s)
 {
+	double s;
+
 	check_gone(number, "test-confined was ended: it gave no answer");
+	s = (double)passed_ns * 1e-9;
+	CHECK(s >= min_s && s <= max_s);
 	passed_ns = per_wait_ns = per_message_ns = per_question_ns = 0;
 }
 
@@ -893,11 +898,11 @@ static void work_without_end(void)
 	const uint64_t s_ns = 1000000000;
 
 	per_wait_ns = 30 * s_ns;
-	check_no_answer(LOOPING);
+	check_no_answer(LOOPING, 30, 90);
 	per_message_ns = 20 * s_ns;
-	check_no_answer(CHATTING);
+	check_no_answer(CHATTING, 280, 340);
 	per_question_ns = 20 * s_ns;
-	check_no_answer(ASKING);
+	check_no_answer(ASKING, 280, 340);
 }
 
 /* Seconds until the child is ended, if the signal came `before_ns` ago. */
