@@ -91,7 +91,7 @@ static void bench_deinit(struct bench *b)
 	}
 }
 
-static void begin_reading(struct bench *b)
+static void begin_reading_after(struct bench *b, bool fence_failed)
 {
 	b->drain = (struct drain){
 		.maps = &b->maps,
@@ -100,9 +100,15 @@ static void begin_reading(struct bench *b)
 		.ticks = &b->ticks,
 		.snap = &b->snap,
 		.control = &b->control,
+		.fence_failed = fence_failed,
 	};
 	REQUIRE(!drain_journal_open(&b->drain));
 	CHECK(drain_journal_is_good(&b->drain));
+}
+
+static void begin_reading(struct bench *b)
+{
+	begin_reading_after(b, false);
 }
 
 /* The sum of the addresses of all blocks that were read. *settled: the snapshot is
@@ -358,6 +364,23 @@ static void a_late_change(void)
 	bench_deinit(&b);
 }
 
+/* The programs of the last reading could not be waited for: one of them may still write
+ * into this one. */
+static void programs_that_cannot_be_waited_for(void)
+{
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	begin_reading_after(&b, true);
+	CHECK_INT(end_reading(&b, &settled), 0);
+	CHECK(!settled);
+	begin_reading(&b);
+	CHECK_INT(end_reading(&b, &settled), 0);
+	CHECK(settled);
+	bench_deinit(&b);
+}
+
 /* When the reading is known to be inconsistent, the program that made the change has
  * ended. */
 static void a_late_change_is_waited_for(void)
@@ -503,6 +526,7 @@ int main(void)
 	RUN(a_late_writer);
 	RUN(a_late_program);
 	RUN(a_late_change);
+	RUN(programs_that_cannot_be_waited_for);
 	RUN(a_late_change_is_waited_for);
 	RUN(half_made_changes);
 	return check_done();
