@@ -90,6 +90,10 @@ static void create(struct temp_dir *dir)
 		      "unknown output");
 	check_refused(writer_open(writer, WRITER_REPORT, NULL, "x", &file),
 		      "unknown output");
+	check_refused(writer_open(writer, WRITER_REPORT + 1, &values, "x", &file),
+		      "unknown output");
+	check_refused(writer_open(writer, UINT32_MAX, &values, "x", &file),
+		      "unknown output");
 	writer_stop(writer);
 }
 
