@@ -231,6 +231,12 @@ void session_say_tracing(const struct session *s)
 			"memtrace: this kernel refuses programs for stacks of %u frames: "
 			"%u frames are kept\n",
 			tracer_refused_depth(s->tracer), tracer_stack_depth(s->tracer));
+	if (tracer_small_ring_mb(s->tracer))
+		fprintf(stderr,
+			"memtrace: the kernel has no memory for 16 MB of stacks that "
+			"memtrace must unwind itself: they have %u MB, and more of them "
+			"may be lost (walks_lost)\n",
+			tracer_small_ring_mb(s->tracer));
 }
 
 void session_say_walks(const struct session *s)

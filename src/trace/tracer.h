@@ -298,6 +298,10 @@ unsigned tracer_stack_depth(const struct tracer *tracer);
 /* The stack depth that was requested and that the kernel would not verify; 0: it did. */
 unsigned tracer_refused_depth(const struct tracer *tracer);
 
+/* The size in MB of the ring of unwind misses at the start, if the kernel had no memory
+ * for a large one; else 0. */
+unsigned tracer_small_ring_mb(const struct tracer *tracer);
+
 /* Remove the probes and free everything; `tracer` may be NULL. */
 void tracer_destroy(struct tracer *tracer);
 

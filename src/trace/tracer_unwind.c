@@ -43,6 +43,13 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 	return miss_handler_create(&maps, &t->handler);
 }
 
+unsigned tracer_small_ring_mb(const struct tracer *t)
+{
+	const struct miss_ring *ring = t->handler ? miss_handler_ring(t->handler) : NULL;
+
+	return ring && ring->first_bytes < MISS_RING_BYTES ? ring->first_bytes >> 20 : 0;
+}
+
 void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
 {
 	if (!t->handler)

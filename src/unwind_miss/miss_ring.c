@@ -9,9 +9,8 @@
 #include "bpf/code_load.h"
 #include "bpf/inner_map.h"
 
-/* The large ring holds 250 misses with whole copies of large stacks, or some 30,000 that
- * differ little from one another (abi_walk.h). */
-#define LARGE_BYTES (16u << 20)
+/* The large ring (MISS_RING_BYTES) holds 250 misses with whole copies of large stacks, or
+ * some 30,000 that differ little from one another (abi_walk.h). */
 #define SMALL_BYTES (1u << 20)
 
 /* Bytes of records in a batch that make the ring large. */
@@ -21,16 +20,15 @@
 /* After a failure to make the ring large. */
 #define RETRY_NS UINT64_C(1000000000)
 
-static struct error *make(struct miss_ring *r, bool is_large)
+static struct error *make(struct miss_ring *r, uint32_t bytes)
 {
-	const struct code_map map = {.name = "misses_part",
-				     .type = BPF_MAP_TYPE_RINGBUF,
-				     .entries = is_large ? LARGE_BYTES : SMALL_BYTES};
+	const struct code_map map = {
+		.name = "misses_part", .type = BPF_MAP_TYPE_RINGBUF, .entries = bytes};
 	struct error *err = code_map_make(&map, -1, &r->map);
 
 	if (err)
 		return err;
-	r->is_large = is_large;
+	r->bytes = bytes;
 	r->ring = ring_open(r->map, r->fn, r->arg);
 	if (r->ring)
 		return NULL;
@@ -59,7 +57,16 @@ struct error *miss_ring_open(struct miss_ring *r, int outer, const uint64_t *los
 	*r = (struct miss_ring){
 		.outer = outer, .lost_count = lost_count, .fn = fn, .arg = arg};
 	sem_init(&r->has_begun, 0, 0);
-	return make(r, true);
+
+	struct error *err = make(r, MISS_RING_BYTES);
+
+	for (uint32_t bytes = MISS_RING_BYTES / 2; err && bytes >= SMALL_BYTES;
+	     bytes /= 2) {
+		error_destroy(err);
+		err = make(r, bytes);
+	}
+	r->first_bytes = r->bytes;
+	return err;
 }
 
 void miss_ring_close(struct miss_ring *r)
@@ -88,10 +95,10 @@ struct error *miss_ring_wait(struct miss_ring *r)
 	return err;
 }
 
-static struct error *replace(struct miss_ring *r, bool is_large)
+static struct error *replace(struct miss_ring *r, uint32_t bytes)
 {
 	struct miss_ring next = *r;
-	struct error *err = make(&next, is_large);
+	struct error *err = make(&next, bytes);
 
 	if (err)
 		return err;
@@ -107,7 +114,7 @@ static struct error *replace(struct miss_ring *r, bool is_large)
 	drop(r);
 	r->map = next.map;
 	r->ring = next.ring;
-	r->is_large = is_large;
+	r->bytes = bytes;
 	return NULL;
 }
 
@@ -120,13 +127,13 @@ void miss_ring_fit(struct miss_ring *r, bool will_be_busy, size_t bytes, uint64_
 	r->lost = lost;
 	if (is_busy || !r->busy_ns)
 		r->busy_ns = now_ns;
-	if (is_busy && !r->is_large) {
+	if (is_busy && r->bytes < MISS_RING_BYTES) {
 		if (r->failed_ns && now_ns - r->failed_ns < RETRY_NS)
 			return;
-		err = replace(r, true);
+		err = replace(r, MISS_RING_BYTES);
 		r->failed_ns = err ? now_ns : 0;
-	} else if (r->is_large && now_ns - r->busy_ns > QUIET_NS) {
-		err = replace(r, false);
+	} else if (r->bytes > SMALL_BYTES && now_ns - r->busy_ns > QUIET_NS) {
+		err = replace(r, SMALL_BYTES);
 		/* If it failed, wait as long before the next attempt. */
 		r->busy_ns = now_ns;
 	}

@@ -14,22 +14,26 @@
 #include "bpf/ring.h"
 #include "util/error.h"
 
+#define MISS_RING_BYTES (16u << 20) /* of a large ring */
+
 struct miss_ring {
 	int outer; /* the array of one map; borrowed */
 	int map;
 	struct ring *ring; /* over `map` */
 	ring_fn fn;
 	void *arg;
-	bool is_large;
-	uint64_t busy_ns;   /* when it was last busy, CLOCK_MONOTONIC ns */
-	uint64_t failed_ns; /* when it could not be made large; 0: it could */
+	uint32_t bytes;       /* size of the ring */
+	uint32_t first_bytes; /* size at the start */
+	uint64_t busy_ns;     /* when it was last busy, CLOCK_MONOTONIC ns */
+	uint64_t failed_ns;   /* when it could not be made large; 0: it could */
 	const uint64_t *lost_count;
 	uint64_t lost;        /* as of the last miss_ring_fit() */
 	sem_t has_begun;      /* miss_ring_begin() has ended */
 	struct error *failed; /* of miss_ring_begin() */
 };
 
-/* `outer` is the map `misses`. *lost_count: how many records have found no room;
+/* If the kernel has no memory for a large ring, a smaller one is opened, down to 1 MB.
+ * `outer` is the map `misses`. *lost_count: how many records have found no room;
  * borrowed. `fn` and `arg` as for ring_open(). */
 struct error *miss_ring_open(struct miss_ring *r, int outer, const uint64_t *lost_count,
 			     ring_fn fn, void *arg) __attribute__((warn_unused_result));

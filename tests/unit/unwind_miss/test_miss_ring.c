@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <linux/bpf.h>
+#include <sys/resource.h>
 
 #include "check.h"
 #include "unit/bpf/create_map.h"
@@ -193,7 +194,7 @@ static void its_size_follows_the_records(void)
 		now_ns += cases[i].after_ns;
 		lost = cases[i].lost;
 		miss_ring_fit(&b.ring, cases[i].will_be_busy, cases[i].bytes, now_ns);
-		if (b.ring.is_large != cases[i].is_large)
+		if ((b.ring.bytes == MISS_RING_BYTES) != cases[i].is_large)
 			CHECK_FAIL("case %zu", i);
 	}
 	while (ring_consume(b.ring.ring))
@@ -233,7 +234,7 @@ static void none_is_lost_while_it_is_replaced(void)
 	for (int i = 0; i < 20; i++) {
 		now_ns += 2 * QUIET_NS;
 		miss_ring_fit(&b.ring, i % 2, 0, now_ns);
-		CHECK_INT(b.ring.is_large, i % 2 || !i);
+		CHECK_INT(b.ring.bytes == MISS_RING_BYTES, i % 2 || !i);
 		for (int times = 0; times < 20; times++)
 			(void)ring_consume(b.ring.ring);
 	}
@@ -248,8 +249,59 @@ static void none_is_lost_while_it_is_replaced(void)
 	bench_deinit(&b);
 }
 
+/* The address space of this process, bytes. */
+static rlim_t address_space(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	REQUIRE(file && fscanf(file, "%lu", &pages) == 1);
+	fclose(file);
+	return (rlim_t)pages * (rlim_t)getpagesize();
+}
+
+/* Without memory for a large ring a smaller one is used. It becomes large when there is
+ * memory and it is needed. */
+static void a_smaller_one_is_better_than_none(void)
+{
+	struct rlimit before, little;
+	struct bench b;
+
+	REQUIRE(!getrlimit(RLIMIT_AS, &before));
+	little = before;
+	/* A ring is mapped twice. */
+	little.rlim_cur = address_space() + MISS_RING_BYTES;
+	REQUIRE(!setrlimit(RLIMIT_AS, &little));
+	bench_init(&b);
+	CHECK_INT(b.ring.bytes, MISS_RING_BYTES / 4);
+	CHECK_INT(b.ring.first_bytes, MISS_RING_BYTES / 4);
+	send(&b, 100);
+	miss_ring_fit(&b.ring, true, 0, START_NS);
+	CHECK_INT(b.ring.bytes, MISS_RING_BYTES / 4);
+	REQUIRE(!setrlimit(RLIMIT_AS, &before));
+	miss_ring_fit(&b.ring, true, 0, 2 * START_NS);
+	CHECK_INT(b.ring.bytes, MISS_RING_BYTES);
+	while (ring_consume(b.ring.ring))
+		;
+	CHECK_INT(received, 100);
+	bench_deinit(&b);
+
+	/* Not even for the smallest one. */
+	little.rlim_cur = address_space() + MISS_RING_BYTES / 16;
+	REQUIRE(!setrlimit(RLIMIT_AS, &little));
+
+	struct miss_ring none;
+	struct error *err = miss_ring_open(&none, -1, &lost, on_record, NULL);
+
+	REQUIRE(!setrlimit(RLIMIT_AS, &before));
+	CHECK(err);
+	error_destroy(err);
+	miss_ring_close(&none);
+}
+
 int main(void)
 {
+	RUN(a_smaller_one_is_better_than_none);
 	RUN(its_size_follows_the_records);
 	RUN(none_is_lost_while_it_is_replaced);
 	return check_done();
