@@ -43,8 +43,9 @@ struct abi_control {
 	/* Changes that are in no journal: they began before a reading and were made
 	 * during it. */
 	uint64_t late_changes;
-	uint64_t misses;      /* number of the next walk that goes to the miss handler */
-	uint64_t misses_lost; /* numbered walks that never came into the ring */
+	uint64_t misses; /* number of the next walk that goes to the miss handler */
+	/* numbered walks, also whole ones, that never came into the ring */
+	uint64_t misses_lost;
 	/* 1: --unwind-cpu is used up, or was used up while the ring filled. Walks that
 	 * find no room now are counted as over the budget. */
 	uint64_t misses_over_budget;

@@ -50,7 +50,9 @@ struct abi_stack_key {
  * parts of equal size. The first part always exists; memtrace adds the others in order. A
  * program that stores a stack wakes memtrace if fewer than STACKS_AHEAD parts follow the
  * stack's part (STACK_PCS_AHEAD), but not in the first eighth of the first part
- * (ABI_PART_EIGHTH). A stack whose part is missing is counted in ABI_STACKS_FULL.
+ * (ABI_PART_EIGHTH). If its part is missing, the program sends the stack to the miss
+ * handler (struct abi_walked), which adds the part. A program without unwind rules has no
+ * miss handler and counts the stack in ABI_STACKS_FULL.
  */
 #define ABI_PARTS_MAX             128
 #define ABI_PART_EIGHTH(elements) ((elements) / 8)
@@ -158,6 +160,20 @@ struct abi_walk_start {
 	uint64_t code_changes;
 };
 
+/*
+ * The frames of a walk. It is also the record by which the probes send a whole stack to
+ * the miss handler, up to its last frame, if the tables lack a part for it. Until the
+ * stack is stored, the block has ABI_MISS_STACK(number) as its stack number.
+ */
+struct abi_walked {
+	uint32_t kind;                      /* ABI_MISS_WALKED */
+	uint8_t depth, gap, end, allocator; /* as in abi_stack_head */
+	uint64_t number;
+	uint64_t family;                /* family of the stack */
+	uint64_t pc[ABI_MAX_DEPTH + 1]; /* of the frames, leaf first */
+};
+#define ABI_WALKED_BYTES(depth) (__builtin_offsetof(struct abi_walked, pc) + (depth)*8ull)
+
 struct abi_scratch {
 	uint64_t owner; /* ABI_CALLER_KEY(); 0: free */
 	/* Scratch values of the walk; from ABI_WORDS_TURN on, frames (unwind/deep.c). The
@@ -168,8 +184,7 @@ struct abi_scratch {
 	/* behind the window: indices are only masked, and the next word is read as
 	 * well */
 	uint64_t more[8];
-	uint64_t pc[ABI_MAX_DEPTH + 1]; /* of the frames, leaf first */
-	uint64_t family;                /* family of the stack */
+	struct abi_walked walked;
 	/* The last walk that gave a stack with a number. */
 	struct abi_walk_start start;
 	uint32_t number;
@@ -337,6 +352,8 @@ static inline uint64_t abi_cached_mix(uint64_t rule)
 /* The kinds of records in the ring. A record begins with its kind. */
 #define ABI_MISS_WALK 1
 #define ABI_MISS_MORE 2
+/* A stack that was walked to its end (struct abi_walked). It has no room and no copy. */
+#define ABI_MISS_WALKED 3
 
 /* abi_miss.inside, if the walk began in an allocator's function. ABI_MISS_INSIDE: `pc` is
  * in that function, which is not a frame of the stack. ABI_MISS_LEFT: the function has no

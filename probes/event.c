@@ -28,18 +28,18 @@ ALWAYS_INLINE int event_registers(void *ctx, struct pt_regs *ret)
 #endif
 }
 
-/* Store the kernel's part of the stack in s->pc. Returns its number of frames. */
+/* Store the kernel's part of the stack in s->walked.pc. Returns its number of frames. */
 ALWAYS_INLINE u32 event_kernel_frames(void *ctx, struct abi_scratch *s)
 {
 #ifdef KERNEL_FRAMES
-	s64 bytes = bpf_get_stack(ctx, s->pc, KERNEL_FRAMES * 8, 0);
+	s64 bytes = bpf_get_stack(ctx, s->walked.pc, KERNEL_FRAMES * 8, 0);
 	u64 frames = bytes > 0 ? (u64)bytes / 8 : 0;
 
 	if (frames > KERNEL_FRAMES)
 		frames = KERNEL_FRAMES;
 	/* The first one is not a return address. */
 	if (frames)
-		s->pc[0]++;
+		s->walked.pc[0]++;
 	return frames;
 #else
 	return 0;
@@ -63,7 +63,7 @@ ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s
 		barrier_var(end);
 		if (i >= end)
 			break;
-		abi_stack_hash_step(&w->h, s->pc[i]);
+		abi_stack_hash_step(&w->h, s->walked.pc[i]);
 	}
 #endif
 }
@@ -96,7 +96,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 			     struct abi_scratch *s, u32 kind)
 {
 	u32 frames = event_kernel_frames(ctx, s);
-	u64 *pcs = s->pc + frames;
+	u64 *pcs = s->walked.pc + frames;
 	struct walk w;
 
 #ifdef UNWIND_RULES

@@ -98,19 +98,19 @@ ALWAYS_INLINE u32 kernel_stack(struct tracee *t, void *ctx, u32 class, int *else
 	if (!s)
 		return number;
 
-	s64 bytes = bpf_get_stack(ctx, s->pc, STACK_DEPTH * 8, 0);
+	s64 bytes = bpf_get_stack(ctx, s->walked.pc, STACK_DEPTH * 8, 0);
 	u64 frames = bytes > 0 ? (u64)bytes / 8 : 0, places = 0;
 
 	if (frames > STACK_DEPTH)
 		frames = STACK_DEPTH;
-	s->family = class;
+	s->walked.family = class;
 	abi_stack_hash_begin(&w.h, class, class);
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < STACK_DEPTH; i++) {
 		if (i >= frames)
 			break;
 
-		u64 pc = s->pc[i];
+		u64 pc = s->walked.pc[i];
 
 		abi_stack_hash_step(&w.h, pc);
 		places |= kernel_places(pc);

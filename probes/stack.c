@@ -31,10 +31,10 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	walk_is_of(&w, t, s, allocator);
 	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
 	if (!inside || walk_leave(&w))
-		walk_run(&w, t, s->pc);
+		walk_run(&w, t, s->walked.pc);
 	walk_check(&w, t, ctx, s, allocator);
 	walk_settle(&w);
-	walk_close_gap(&w, s->pc, 0);
+	walk_close_gap(&w, s->walked.pc, 0);
 #ifdef UNWIND_RULES
 	/* The function has no unwind information, and walk_leave() found no caller: the
 	 * miss handler could not continue either. */

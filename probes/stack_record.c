@@ -63,8 +63,8 @@ ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
 	barrier_var(bytes);
 	if (!words || bytes > STACK_DEPTH * 8)
 		return 0;
-	bpf_probe_read_kernel(words, bytes, s->pc);
-	head->family = s->family;
+	bpf_probe_read_kernel(words, bytes, s->walked.pc);
+	head->family = s->walked.family;
 	head->allocator = allocator;
 	head->depth = w->depth;
 	head->gap = walk_gap(w);
@@ -76,4 +76,28 @@ ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
 	if (w->end == ABI_END_UNREADABLE)
 		count(ABI_STACKS_UNREADABLE, 1);
 	return 1;
+}
+
+/* May a stack have the number `next`, and its words begin at `at`? If not, there are as
+ * many stacks as there may be. */
+ALWAYS_INLINE int stack_is_allowed(u64 next, u64 at)
+{
+	return next < MAX_STACKS && at < STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK;
+}
+
+/* The stack that was walked in `s` was not stored. If the tables can still grow, send it
+ * to the miss handler, which adds the parts itself, and return its ABI_MISS_STACK()
+ * number. Otherwise return ABI_NO_STACK, counted. */
+ALWAYS_INLINE u32 stack_not_stored(const struct tracee *t, const struct walk *w,
+				   struct abi_scratch *s, u32 allocator, int can_grow)
+{
+	u32 number = ABI_NO_STACK;
+
+#ifdef UNWIND_RULES
+	if (can_grow)
+		number = miss_send_walked(t, w, s, allocator);
+#endif
+	if (number == ABI_NO_STACK)
+		count(ABI_STACKS_FULL, 1);
+	return number;
 }

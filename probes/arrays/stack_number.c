@@ -111,11 +111,45 @@ ALWAYS_INLINE void stack_index_ask(u32 number)
  * other processor has taken the next one. */
 ALWAYS_INLINE int stack_has_room(u64 next, u64 at)
 {
-	if (next >= MAX_STACKS || at >= STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK)
+	if (!stack_is_allowed(next, at))
 		return 0;
 	stack_ask(next, at);
 	stack_index_ask(next);
 	return stack_has_parts(next, at);
+}
+
+/* Store the stack that was walked in `s` under a new number. Returns the number, or the
+ * one that another processor has given to the same stack meanwhile; ABI_NO_STACK: there
+ * is no room. */
+ALWAYS_INLINE u32 stack_add(struct abi_control *ctl, const struct walk *w,
+			    const struct abi_scratch *s, u32 allocator)
+{
+	u64 next = READ_ONCE(ctl->stacks_used), at = READ_ONCE(ctl->stack_pcs_used);
+	u64 depth = w->depth;
+
+	if (!stack_has_room(next, at))
+		return ABI_NO_STACK;
+	next = __sync_fetch_and_add(&ctl->stacks_used, 1);
+	at = __sync_fetch_and_add(&ctl->stack_pcs_used, depth);
+
+	struct abi_stack_head *head = NULL;
+	u32 number = next;
+
+	if (next < MAX_STACKS)
+		head = stack_head(number);
+
+	u32 stored = ABI_NO_STACK;
+
+	if (head && stack_write(head, w, s, allocator, at))
+		stored = stack_insert(w->h.hash, w->h.check, number);
+	/* Not stored, because another processor was first, say: give the record back. If
+	 * a third processor has taken the next number meanwhile, the record stays
+	 * unused. */
+	if (stored != number) {
+		__sync_val_compare_and_swap(&ctl->stacks_used, next + 1, next);
+		__sync_val_compare_and_swap(&ctl->stack_pcs_used, at + depth, at);
+	}
+	return stored;
 }
 
 /* The number of the stack that was walked in `s`. The end of the walk is known. */
@@ -126,40 +160,14 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 
 	abi_stack_hash_end(&w->h, w->end, walk_gap(w));
 
-	u64 check = w->h.check, hash = w->h.hash;
-	u32 number = stack_find(hash, check);
+	u32 number = stack_find(w->h.hash, w->h.check);
 
 	if (number != ABI_NO_STACK)
 		return number;
-
-	u64 next = READ_ONCE(ctl->stacks_used), at = READ_ONCE(ctl->stack_pcs_used);
-	u64 depth = w->depth;
-
-	if (!stack_has_room(next, at)) {
-		count(ABI_STACKS_FULL, 1);
-		return ABI_NO_STACK;
-	}
-	next = __sync_fetch_and_add(&ctl->stacks_used, 1);
-	at = __sync_fetch_and_add(&ctl->stack_pcs_used, depth);
-	number = next;
-
-	struct abi_stack_head *head = NULL;
-
-	if (next < MAX_STACKS)
-		head = stack_head(number);
-
-	u32 stored = ABI_NO_STACK;
-
-	if (head && stack_write(head, w, s, allocator, at))
-		stored = stack_insert(hash, check, number);
-	/* Not stored, because another processor was first, say: give the record back. If
-	 * a third processor has taken the next number meanwhile, the record stays
-	 * unused. */
-	if (stored != number) {
-		__sync_val_compare_and_swap(&ctl->stacks_used, next + 1, next);
-		__sync_val_compare_and_swap(&ctl->stack_pcs_used, at + depth, at);
-	}
-	if (stored == ABI_NO_STACK)
-		count(ABI_STACKS_FULL, 1);
-	return stored;
+	number = stack_add(ctl, w, s, allocator);
+	if (number != ABI_NO_STACK)
+		return number;
+	return stack_not_stored(t, w, s, allocator,
+				stack_is_allowed(READ_ONCE(ctl->stacks_used),
+						 READ_ONCE(ctl->stack_pcs_used)));
 }

@@ -57,18 +57,19 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 		head = stack_head(number);
 	/* Each number has room for the deepest stack: without atomics the probes cannot
 	 * allocate less. */
-	if (!head || !stack_write(head, w, s, allocator, (u64)number * STACK_DEPTH)) {
-		count(ABI_STACKS_FULL, 1);
-		return ABI_NO_STACK;
+	if (head && stack_write(head, w, s, allocator, (u64)number * STACK_DEPTH)) {
+		if (stack_numbers.insert(&key, &number) == 0)
+			return number;
+		/* Either another processor or memtrace has stored the same path
+		 * meanwhile, and this record stays unused. Or the hash is full. */
+		store_release(&head->check, 0);
+		known = stack_numbers.lookup(&key);
+		if (known)
+			return *known;
 	}
-	if (stack_numbers.insert(&key, &number) == 0)
-		return number;
-	/* Either another processor or memtrace has stored the same path meanwhile, and
-	 * this record stays unused. Or the hash is full. */
-	store_release(&head->check, 0);
-	known = stack_numbers.lookup(&key);
-	if (known)
-		return *known;
-	count(ABI_STACKS_FULL, 1);
-	return ABI_NO_STACK;
+
+	u64 used = READ_ONCE(t->ctl->stacks_used);
+
+	return stack_not_stored(t, w, s, allocator,
+				stack_is_allowed(used, used * STACK_DEPTH));
 }

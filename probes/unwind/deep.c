@@ -80,14 +80,14 @@ ALWAYS_INLINE void walk_hash_again(struct walk *w, const struct abi_scratch *s,
 {
 	if (!*(volatile u64 *)&w->words[WALK_LAPS])
 		return;
-	abi_stack_hash_begin(&w->h, s->family, allocator);
+	abi_stack_hash_begin(&w->h, s->walked.family, allocator);
 
 	u64 depth = launder(&w->words[2], w->depth);
 
 	LOOP (i, 0, STACK_DEPTH, &w->words[1]) {
 		if (i >= depth)
 			break;
-		abi_stack_hash_step(&w->h, s->pc[i]);
+		abi_stack_hash_step(&w->h, s->walked.pc[i]);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Send walks that met a call site without an unwind rule to the miss handler, with a copy
- * of the stack (abi_walk.h). The verifier follows this code once for each page of the
+ * of the stack (abi_walk.h), and whole stacks that the tables lack a part for. The verifier follows this code once for each page of the
  * copy. Therefore it has almost no branches, and its values are laundered. */
 
 /* Claim a room. Returns NULL if all rooms of the processor are taken. */
@@ -185,7 +185,7 @@ ALWAYS_INLINE int miss_add_more(void *ring, struct abi_miss_room *r,
 		return 1;
 	r->more.kind = ABI_MISS_MORE;
 	r->more.room = m->room;
-	bpf_probe_read_kernel(r->more.walked, sizeof(r->more.walked), s->pc);
+	bpf_probe_read_kernel(r->more.walked, sizeof(r->more.walked), s->walked.pc);
 	return !bpf_ringbuf_output(ring, &r->more, sizeof(r->more), 0);
 }
 
@@ -258,7 +258,7 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 		return ABI_NO_STACK;
 	m->kind = ABI_MISS_WALK;
 	m->process = t->slot;
-	m->family = s->family;
+	m->family = s->walked.family;
 	m->allocator = allocator;
 	miss_start(m, w, ctx);
 	if (!miss_add_more(ring, r, s))
@@ -305,4 +305,50 @@ ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
 	else
 		count(ABI_WALKS_LOST, 1);
 	return number;
+}
+
+/* --- whole stacks ----------------------------------------------------------------- */
+
+/* A number for a walk that takes no room. Returns 0 if there is none. */
+ALWAYS_INLINE int miss_number_alone(const struct tracee *t, u64 *ret)
+{
+#if TABLES_ARE_HASHES
+	/* Each room has its own numbers. */
+	struct abi_miss_room *r = miss_claim(t->caller);
+
+	if (!r)
+		return 0;
+	*ret = miss_number(r, t->ctl);
+	store_release(&r->owner, 0);
+#else
+	*ret = miss_number(NULL, t->ctl);
+#endif
+	return 1;
+}
+
+/* Send a stack that was walked to its end, but that the tables lack a part for. Returns
+ * its ABI_MISS_STACK() number, or ABI_NO_STACK if it cannot be sent. */
+ALWAYS_INLINE u32 miss_send_walked(const struct tracee *t, const struct walk *w,
+				   struct abi_scratch *s, u32 allocator)
+{
+	u64 number = 0, bytes = ABI_WALKED_BYTES(w->depth);
+	u32 first = 0;
+	void *ring = misses.lookup(&first);
+
+	if (!ring || !miss_number_alone(t, &number))
+		return ABI_NO_STACK;
+	s->walked.kind = ABI_MISS_WALKED;
+	s->walked.depth = w->depth;
+	s->walked.gap = walk_gap(w);
+	s->walked.end = w->end;
+	s->walked.allocator = allocator;
+	s->walked.number = number;
+	/* The verifier needs to see this bound here. */
+	barrier_var(bytes);
+	if (!miss_number_fits(number) || bytes > ABI_WALKED_BYTES(STACK_DEPTH) ||
+	    bpf_ringbuf_output(ring, &s->walked, bytes, 0)) {
+		__sync_fetch_and_add(&t->ctl->misses_lost, 1);
+		return ABI_NO_STACK;
+	}
+	return ABI_MISS_STACK(number);
 }

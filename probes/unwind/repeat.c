@@ -186,8 +186,9 @@ ALWAYS_INLINE void walk_remember(const struct walk *w, struct abi_scratch *s,
 	u64 noted = *(volatile u64 *)&w->words[WALK_NOTED];
 
 	/* Do not remember walks that failed: the memory may be readable the next time, or
-	 * the rule be known. Each failed walk is counted. */
-	if (noted >= ABI_WALK_READS || number == ABI_NO_STACK ||
+	 * the rule be known. Each failed walk is counted. Nor walks whose stack has only
+	 * the number of a miss, which memtrace keeps only while a block has it. */
+	if (noted >= ABI_WALK_READS || number & ABI_MISS_STACK_BIT ||
 	    w->end == ABI_END_UNREADABLE || w->end == ABI_END_NO_RULE) {
 		s->start.pc = 0;
 		return;

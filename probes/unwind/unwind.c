@@ -55,7 +55,7 @@ ALWAYS_INLINE void walk_is_of(struct walk *w, const struct tracee *t,
 {
 	u64 family = walk_family(w, t);
 
-	s->family = family;
+	s->walked.family = family;
 	abi_stack_hash_begin(&w->h, family, allocator);
 }
 

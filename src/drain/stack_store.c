@@ -9,9 +9,13 @@
 #include "abi_walk.h"
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
+#include "util/clock.h"
 
 /* Of a stack, in the index. */
 #define BUCKETS 4
+
+/* After the kernel had no memory for a part: many stacks may come that need it. */
+#define RETRY_NS UINT64_C(100000000)
 
 static bool has_check(struct stack_store *store, uint32_t number, uint64_t check)
 {
@@ -39,21 +43,32 @@ static uint32_t find_in(struct stack_store *store, const struct abi_stack_bucket
 	return ABI_NO_STACK;
 }
 
+/* Are parts missing for a stack with this number, whose words are in `block`? */
+static bool lacks_parts(const struct stack_store *store, uint32_t number, uint64_t block)
+{
+	const struct stack_tables *t = store->tables;
+
+	return part_table_lacks(&t->heads, number / t->heads.part_entries + 1) ||
+	       part_table_lacks(&t->pcs, (uint32_t)(block / t->pcs.part_entries + 1)) ||
+	       part_table_lacks(&t->index,
+				number >= store->sizes->stack_buckets_first ? 2 : 1);
+}
+
 /* Add the parts for a stack that has just got a number, if they are missing. */
 static void make_room(struct stack_store *store, uint32_t number, uint64_t at)
 {
 	struct stack_tables *t = store->tables;
-	uint64_t block = at / ABI_PCS_BLOCK;
 	struct new_parts parts[STACK_TABLES];
 	struct error *err;
 
 	stack_tables_ask(t);
-	if (!part_table_lacks(&t->heads, number / t->heads.part_entries + 1) &&
-	    !part_table_lacks(&t->pcs, (uint32_t)(block / t->pcs.part_entries + 1)))
+	if (!lacks_parts(store, number, at / ABI_PCS_BLOCK) ||
+	    (store->failed_ns && clock_now_ns() - store->failed_ns < RETRY_NS))
 		return;
 	err = stack_tables_create(t, parts);
 	for (int i = 0; i < STACK_TABLES; i++)
 		part_table_put(&parts[i]);
+	store->failed_ns = err ? clock_now_ns() : 0;
 	/* The stack may have room all the same. */
 	error_destroy(err);
 }
@@ -225,7 +240,8 @@ static uint32_t take_number(struct stack_store *store)
 	if (from >= store->sizes->max_stacks ||
 	    !has_room(store, (uint32_t)from, from * store->sizes->stack_depth))
 		return ABI_NO_STACK;
-	__atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
+	/* While room was made, the probes may have taken many numbers. */
+	from = __atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < ABI_STACK_CLAIM_TRIES; i++) {
 		uint32_t number = (uint32_t)from + i;
 

@@ -25,6 +25,7 @@ struct stack_store {
 	struct stack_pcs pcs;
 	struct abi_control *control; /* mapped; borrowed */
 	uint64_t refused;            /* stacks that did not fit into the tables */
+	uint64_t failed_ns; /* when no part could be added; 0: the last time it could */
 };
 
 /* One stack. `pcs` are `depth` return addresses, leaf first, at most the records'

@@ -245,7 +245,8 @@ struct snapshot_kernel_class {
  * them. */
 enum loss {
 	LOSS_BLOCKS_FULL, /* blocks not tracked: --max-allocations reached */
-	LOSS_STACKS_FULL, /* blocks whose stack was not stored: --max-stacks reached */
+	/* blocks whose stack was not stored: no room, or none in time */
+	LOSS_STACKS_FULL,
 	LOSS_STACKS_PREEMPTED, /* blocks whose stack was not unwound: too many threads
 				  were preempted during unwinding */
 	LOSS_PENDING_FULL, /* calls not tracked: too many threads inside calls at once */

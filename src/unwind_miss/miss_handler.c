@@ -12,6 +12,7 @@
 #include "unwind_miss/aliases.h"
 #include "unwind_miss/miss_tables.h"
 #include "bpf/mapped.h"
+#include "unwind_miss/miss_record.h"
 #include "unwind_miss/miss_ring.h"
 #include "unwind_miss/miss_walk.h"
 #include "util/cleanup.h"
@@ -45,10 +46,8 @@
 /* How long the handler sleeps before it checks again whether it may work. */
 #define REST_MS 1000
 
-/* Misses in a batch; after each batch other threads get the lock. And the batches that
- * handle everything so far: more than the ring holds. */
-#define BATCH_MAX        512
-#define CATCH_UP_BATCHES 128
+/* Misses in a batch; after each batch other threads get the lock. */
+#define BATCH_MAX 512
 
 /* How long the miss handler waits for a wakeup: after misses; after none, while unwind
  * tables wait for a larger allowance; and if it has nothing to do. A miss, a change of
@@ -121,29 +120,22 @@ static uint32_t hit_of(const struct miss_handler *l, uint32_t stack)
 static int on_record(void *arg, void *data, size_t size)
 {
 	struct miss_handler *l = arg;
-	const struct stack_room *room;
-	const struct abi_miss *m = stack_pages_take(&l->pages, data, size, &room);
-	uint32_t stack = ABI_NO_STACK;
-	bool is_deep = false;
+	struct miss_record r;
+	bool is_deep;
 
-	if (!m)
+	if (!miss_record_read(&l->walker, &l->pages, data, size, l->is_spent, &r))
 		return 0;
 	l->handed_over++;
-	if (m->process < l->maps.sizes->process_slots) {
-		struct stored_stack stored;
+	is_deep = r.has_stack && (r.stack.gap || r.stack.end == ABI_END_DEPTH);
+	if (r.has_stack) {
+		uint32_t stack = stack_store_number(&l->stacks, &r.stack);
 
-		if (l->is_spent)
-			miss_walk_cut(&l->walker, m, room, &stored);
-		else
-			miss_walk_end(&l->walker, m, room, &stored);
-		is_deep = stored.gap || stored.end == ABI_END_DEPTH;
-		stack = stack_store_number(&l->stacks, &stored);
 		/* A hit is counted here; no block will ask for its stack. */
-		if (l->hits && m->allocator == ABI_EVENT_STACKS) {
+		if (l->hits && r.allocator == ABI_EVENT_STACKS) {
 			l->hits[hit_of(l, stack)]++;
 		} else {
 			pthread_mutex_lock(&l->alias_lock);
-			if (!aliases_put(&l->aliases, m->number, stack))
+			if (!aliases_put(&l->aliases, r.number, stack))
 				l->counts.stacks_refused++;
 			pthread_mutex_unlock(&l->alias_lock);
 		}
@@ -492,13 +484,32 @@ void miss_handler_prepare(struct miss_handler *l, uint32_t slot)
 	miss_handler_wake(l);
 }
 
+/* Number of misses in the ring that have not been read. */
+static uint64_t in_ring(const struct miss_handler *l)
+{
+	const struct abi_control *control = l->maps.control;
+	/* Read the lost ones first: each has been counted in `misses` already. */
+	uint64_t lost = __atomic_load_n(&control->misses_lost, __ATOMIC_SEQ_CST);
+
+	return __atomic_load_n(&control->misses, __ATOMIC_SEQ_CST) - lost -
+	       l->handed_over;
+}
+
 void miss_handler_catch_up(struct miss_handler *l)
 {
 	struct batch batch = {.is_empty = l->is_cut_off};
+	uint64_t left;
 
-	/* Bounded, in case misses come faster than they are handled. */
-	for (int i = 0; i < CATCH_UP_BATCHES && !batch.is_empty; i++)
+	lock_soon(l);
+	left = in_ring(l);
+	pthread_mutex_unlock(&l->lock);
+	/* Not those that come meanwhile: they may come faster than they are handled. */
+	while (!batch.is_empty) {
 		batch = consume(l, NULL);
+		if (batch.walks >= left)
+			break;
+		left -= batch.walks;
+	}
 }
 
 void miss_handler_look_over(struct miss_handler *l)
@@ -530,17 +541,6 @@ uint32_t miss_handler_stack(struct miss_handler *l, uint32_t stack)
 	found = aliases_get(&l->aliases, stack & ~ABI_MISS_STACK_BIT);
 	pthread_mutex_unlock(&l->alias_lock);
 	return found;
-}
-
-/* Number of misses in the ring that have not been read. */
-static uint64_t in_ring(const struct miss_handler *l)
-{
-	const struct abi_control *control = l->maps.control;
-	/* Read the lost ones first: each has been counted in `misses` already. */
-	uint64_t lost = __atomic_load_n(&control->misses_lost, __ATOMIC_SEQ_CST);
-
-	return __atomic_load_n(&control->misses, __ATOMIC_SEQ_CST) - lost -
-	       l->handed_over;
 }
 
 void miss_handler_add_hits(struct miss_handler *l, uint64_t hits[], size_t len)

@@ -44,7 +44,8 @@ struct miss_handler_counts {
 	uint64_t table_bytes;   /* kernel memory of whole files' rules, bytes */
 	uint64_t rules_refused; /* rules that did not fit, counted each time */
 	uint64_t stacks_refused;
-	uint64_t unreadable, truncated; /* misses that ended this way */
+	/* stacks that ended this way: misses, and whole ones that came in the ring */
+	uint64_t unreadable, truncated;
 	uint64_t lost;        /* ended in unknown code, or used rules of replaced code */
 	uint64_t over_budget; /* not unwound, since cpu_percent was used up */
 };

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "live/paths.h"
 #include "live/trace.h"
 
 struct traced {
@@ -123,60 +124,6 @@ static void flaw_15_thread_ids_are_used_again(void)
 		fclose(file);
 }
 
-/* The number of the path that a row shows: its path_left and path_right frames as
- * bits. */
-static int64_t path_index(const json_t *row)
-{
-	const json_t *frame;
-	int64_t index = 0;
-	size_t i;
-
-	json_array_foreach (live_get(row, "frames"), i, frame) {
-		const char *symbol = json_string_value(live_get(frame, "symbol"));
-
-		/* The innermost frame comes first and is the highest bit. path_next() is
-		 * inlined: skip it. */
-		if (symbol && json_is_false(live_get(frame, "inlined")) &&
-		    !strncmp(symbol, "path_", 5))
-			index = index << 1 | !strcmp(symbol, "path_right");
-	}
-	return index;
-}
-
-/* Each of the first `paths` paths must have one row, with `times` blocks of its size. On
- * a busy machine the table of stacks may grow too late: such blocks have no stack, and
- * are counted. They may be one in 100. */
-static void check_paths(const json_t *report, int paths, int times)
-{
-	bool *seen = calloc((size_t)paths, sizeof(*seen));
-	int64_t late = live_int(report, "losses.stacks_full"), missing = 0;
-	unsigned wrong = 0, rows = 0;
-	const json_t *row;
-	size_t i;
-
-	REQUIRE(seen);
-	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
-		const char *site = row_site(row);
-
-		if (!site || strcmp(site, "site_path") != 0)
-			continue;
-		int64_t index = path_index(row), blocks = live_int(row, "blocks");
-		if (index >= paths || seen[index] || blocks > times ||
-		    live_int(row, "size_bytes") != blocks * (index + 1))
-			wrong++;
-		else
-			seen[index] = true;
-		missing += times - blocks;
-		rows++;
-	}
-	CHECK_INT(rows, paths);
-	CHECK_INT(wrong, 0);
-	CHECK_INT(missing, late);
-	CHECK(late * 100 <= (int64_t)paths * times);
-	CHECK_INT(compare_losses(report, "stacks_full"), 0);
-	free(seen);
-}
-
 /* Processor time of a process in seconds. */
 static double cpu_s(pid_t pid)
 {
@@ -199,7 +146,7 @@ static double report_of_paths(int paths)
 	json_t *report = memtrace_report(traced.memtrace);
 	spent_s = cpu_s(pid) - spent_s;
 
-	check_paths(report, paths, 1);
+	paths_check(report, paths, 1);
 	json_decref(report);
 	json_decref(stop(&traced));
 	return spent_s;
@@ -234,7 +181,7 @@ static void new_stacks_at_once(const char *options)
 	/* All threads start with the first path. */
 	oracle_do(traced.oracle, "run paths %d %d", paths * threads, threads);
 	report = memtrace_report(traced.memtrace);
-	check_paths(report, paths, threads);
+	paths_check(report, paths, threads);
 	json_decref(report);
 	json_decref(stop(&traced));
 }

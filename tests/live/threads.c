@@ -5,7 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "check.h"
+#include "live/files.h"
+#include "live/live.h"
 
 /* Reads voluntary_ctxt_switches (proc_pid_status(5)). */
 static unsigned long read_wakeups(pid_t pid, const char *tid)
@@ -76,4 +82,48 @@ struct thread_sums threads_sum(pid_t pid)
 	if (dir)
 		closedir(dir);
 	return sums;
+}
+
+/* 0: there is none. */
+static pid_t find_thread(pid_t pid, const char *name)
+{
+	char path[32], wanted[32];
+	const struct dirent *entry;
+	pid_t found = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	snprintf(wanted, sizeof(wanted), "%s\n", name);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		char *comm;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		comm = files_read("/proc/%d/task/%d/comm", (int)pid, atoi(entry->d_name));
+		if (comm && !strcmp(comm, wanted))
+			found = atoi(entry->d_name);
+		free(comm);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+pid_t thread_stop(pid_t pid, const char *name)
+{
+	pid_t tid = find_thread(pid, name);
+	int status;
+
+	if (!tid)
+		live_fail("process %d has no thread %s", (int)pid, name);
+	REQUIRE(!ptrace(PTRACE_SEIZE, tid, NULL, NULL));
+	REQUIRE(!ptrace(PTRACE_INTERRUPT, tid, NULL, NULL));
+	REQUIRE(waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status));
+	return tid;
+}
+
+void thread_continue(pid_t tid)
+{
+	REQUIRE(!ptrace(PTRACE_DETACH, tid, NULL, NULL));
 }

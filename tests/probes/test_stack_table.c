@@ -64,6 +64,8 @@ static struct {
 	u64 counts[ABI_COUNTER_COUNT];
 	void (*meanwhile)(void); /* called at the next lookup of a head */
 	u64 most_used;           /* numbers at a lookup of a head, at most */
+	bool ring_has_room;      /* of misses */
+	u32 sent;                /* stacks sent to memtrace */
 } host;
 
 static void count(enum abi_counter which, u64 n)
@@ -87,6 +89,18 @@ static void before_access(void *arg, const char *what)
 }
 
 static struct host_context context = {.point = before_access};
+
+/* In place of unwind/miss.c. */
+#define UNWIND_RULES
+
+static u32 miss_send_walked(const struct tracee *t, const struct walk *w,
+			    struct abi_scratch *s, u32 allocator)
+{
+	(void)t;
+	CHECK_INT(allocator, 2);
+	CHECK(w->depth && s->walked.pc[w->depth - 1]);
+	return host.ring_has_room ? ABI_MISS_STACK(host.sent++) : ABI_NO_STACK;
+}
 
 #include "stack_record.c"
 
@@ -186,11 +200,11 @@ static u32 store_only(u32 which, u32 depth)
 	struct walk walk = {.depth = depth, .end = ABI_END_COMPLETE, .gap = depth / 2};
 
 	abi_stack_hash_begin(&walk.h, 1, 2);
-	memset(scratch.pc, 0xee, sizeof(scratch.pc));
-	scratch.family = 1;
+	memset(scratch.walked.pc, 0xee, sizeof(scratch.walked.pc));
+	scratch.walked.family = 1;
 	for (u32 i = 0; i < depth; i++) {
-		scratch.pc[i] = pc_of(which, i);
-		abi_stack_hash_step(&walk.h, scratch.pc[i]);
+		scratch.walked.pc[i] = pc_of(which, i);
+		abi_stack_hash_step(&walk.h, scratch.walked.pc[i]);
 	}
 	return stack_number(&tracee, &walk, &scratch, 2);
 }
@@ -294,8 +308,8 @@ static void what_finds_no_room_is_counted(void)
 	check_stored(kept, 0, 100);
 }
 
-/* Stacks whose part is missing are counted, and no number is used up for them. They are
- * stored as soon as memtrace has added the part. */
+/* Stacks whose part is missing are counted if they cannot be sent to memtrace, and no
+ * number is used up for them. They are stored as soon as memtrace has added the part. */
 static void nothing_is_stored_without_a_part(void)
 {
 	u32 count = 0, missing;
@@ -316,6 +330,31 @@ static void nothing_is_stored_without_a_part(void)
 	for (u32 i = 0; i < count + 10; i++)
 		check_stored(store(i, 1), i, 1);
 	CHECK_INT(host.counts[ABI_STACKS_FULL], 10);
+}
+
+/* A stack whose part is missing is sent to memtrace, and not counted. Once there are as
+ * many stacks as there may be, it is counted, and not sent. */
+static void what_lacks_a_part_is_sent(void)
+{
+	u32 count = 0;
+
+	begin();
+	host.ring_has_room = true;
+	while (!(store_only(count, 1) & ABI_MISS_STACK_BIT))
+		count++;
+	CHECK_INT(count, STACKS_PART);
+	CHECK_INT(store_only(count, 1), ABI_MISS_STACK(1));
+	CHECK_INT(host.sent, 2);
+	CHECK_INT(host.counts[ABI_STACKS_FULL], 0);
+	CHECK_INT(host.control.stacks_used, STACKS_PART);
+	grow();
+	CHECK_INT(store(count, 1), STACKS_PART);
+	host.sent = 0;
+	for (count++; count < MAX_STACKS; count++)
+		CHECK(!(store(count, 1) & ABI_MISS_STACK_BIT));
+	CHECK_INT(store(count, 1), ABI_NO_STACK);
+	CHECK_INT(host.sent, 0);
+	CHECK_INT(host.counts[ABI_STACKS_FULL], 1);
 }
 
 /* From an eighth of the first part on, until the next ones are there. Then from the
@@ -408,6 +447,7 @@ int main(void)
 	RUN(the_deepest_have_room);
 	RUN(what_finds_no_room_is_counted);
 	RUN(nothing_is_stored_without_a_part);
+	RUN(what_lacks_a_part_is_sent);
 	RUN(a_part_with_some_stacks_asks);
 	RUN(two_at_once);
 	RUN(two_at_once_with_the_same);

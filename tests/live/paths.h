@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stacks of the oracle's command "paths" in a report. */
+#ifndef LIVE_PATHS_H
+#define LIVE_PATHS_H
+
+#include <jansson.h>
+
+/* Checks that each of the first `paths` paths has one row, with `times` blocks of its
+ * size, and that nothing was lost. */
+void paths_check(const json_t *report, int paths, int times);
+
+#endif
