@@ -35,9 +35,13 @@
 #define SLICE_NS     UINT64_C(10000000)
 #define CHARGE_WALKS 16
 
-/* How long unwind tables are built before the ring is checked again. */
+/* Processor time for which unwind tables are built before the ring is checked again: if
+ * it was empty, if it was not, and if it was full. What a table needs may have to be read
+ * from a disk, so it may take up to SWEEP_WAITS times as long. */
 #define SWEEP_SLICE_NS UINT64_C(1000000)
 #define SWEEP_BUSY_NS  UINT64_C(25000000)
+#define SWEEP_FULL_NS  UINT64_C(100000000)
+#define SWEEP_WAITS    10
 
 /* How long the start of a run waits for unwind tables: enough for a program of 10 MB and
  * its libraries. */
@@ -176,13 +180,13 @@ static void set_over_budget(struct miss_handler *l, uint64_t is_over)
 
 /* Build unwind tables for a moment, unless half of the allowance is used up: the rest is
  * for misses. Returns true if there are more to build now. */
-static bool sweep(struct miss_handler *l, uint64_t slice_ns)
+static bool sweep(struct miss_handler *l, uint64_t cpu_ns)
 {
 	bool is_more = false;
 
 	if (cpu_allowance_has_half(&l->allowance))
-		is_more =
-			unwind_tables_sweep(&l->tables.files, clock_now_ns() + slice_ns);
+		is_more = unwind_tables_sweep(&l->tables.files, cpu_ns,
+					      clock_now_ns() + SWEEP_WAITS * cpu_ns);
 	charge(l);
 	return is_more;
 }
@@ -219,10 +223,12 @@ static struct batch take_batch(struct miss_handler *l, bool is_miss_handler,
 		l->pruned_ns = now_ns;
 	}
 	charge(l);
-	/* If misses come faster than they are handled, build the tables that they
-	 * lack. */
+	/* If misses come faster than they are handled, build the tables that they lack. A
+	 * region is built as fast as some misses are handled, and prevents many. */
 	batch.is_sweeping = is_miss_handler &&
-			    sweep(l, batch.is_empty ? SWEEP_SLICE_NS : SWEEP_BUSY_NS) &&
+			    sweep(l, miss_ring_has_lost(&l->ring) ? SWEEP_FULL_NS
+				     : batch.is_empty             ? SWEEP_SLICE_NS
+								  : SWEEP_BUSY_NS) &&
 			    batch.is_empty;
 	batch.is_waiting = is_miss_handler && !batch.is_sweeping && batch.is_empty &&
 			   unwind_tables_has_more(&l->tables.files);
@@ -454,7 +460,7 @@ static void sweep_first(struct miss_handler *l)
 
 	if (l->swept_ns >= SWEEP_FIRST_NS)
 		return;
-	(void)unwind_tables_sweep(&l->tables.files,
+	(void)unwind_tables_sweep(&l->tables.files, SWEEP_FIRST_NS,
 				  begun_ns + SWEEP_FIRST_NS - l->swept_ns);
 	l->swept_ns += clock_now_ns() - begun_ns;
 }

@@ -118,6 +118,11 @@ static struct error *replace(struct miss_ring *r, uint32_t bytes)
 	return NULL;
 }
 
+bool miss_ring_has_lost(const struct miss_ring *r)
+{
+	return __atomic_load_n(r->lost_count, __ATOMIC_SEQ_CST) != r->lost;
+}
+
 void miss_ring_fit(struct miss_ring *r, bool will_be_busy, size_t bytes, uint64_t now_ns)
 {
 	uint64_t lost = __atomic_load_n(r->lost_count, __ATOMIC_SEQ_CST);

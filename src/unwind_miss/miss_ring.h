@@ -45,6 +45,9 @@ void miss_ring_begin(struct miss_ring *r);
 /* Wait until another thread has done that. */
 struct error *miss_ring_wait(struct miss_ring *r) __attribute__((warn_unused_result));
 
+/* Have records found no room since the last miss_ring_fit()? */
+bool miss_ring_has_lost(const struct miss_ring *r);
+
 /* Replace the ring if it is too small, or has been too large for some time. The records
  * of the old ring are passed to the function first. `will_be_busy`: there are unwind
  * tables to build. `bytes`: of the records in the last batch. */

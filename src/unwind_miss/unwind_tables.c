@@ -325,15 +325,18 @@ bool unwind_tables_has_more(struct unwind_tables *tables)
 	return false;
 }
 
-bool unwind_tables_sweep(struct unwind_tables *tables, uint64_t until_ns)
+bool unwind_tables_sweep(struct unwind_tables *tables, uint64_t cpu_ns, uint64_t until_ns)
 {
+	uint64_t begun_ns = clock_thread_cpu_ns();
+
 	while (unwind_tables_has_more(tables)) {
 		struct unwind_file *file = &tables->files.data[tables->sweeping];
 		uint64_t at = file->swept;
 
 		file->swept = (at & ~(REGION_BYTES - 1)) + REGION_BYTES;
 		want(tables, (uint32_t)tables->sweeping, at, false);
-		if (clock_now_ns() >= until_ns)
+		if (clock_thread_cpu_ns() - begun_ns >= cpu_ns ||
+		    clock_now_ns() >= until_ns)
 			return true;
 	}
 	return false;

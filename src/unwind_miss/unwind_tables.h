@@ -66,9 +66,11 @@ void unwind_tables_remove(struct unwind_tables *tables, uint32_t number);
 /* Build the region around this address of the file if it is missing and can be built. */
 void unwind_tables_want(struct unwind_tables *tables, uint32_t number, uint64_t address);
 
-/* Build further regions of the files, until CLOCK_MONOTONIC `until_ns`, or until three
- * quarters of the memory are used. Returns true while there are more to build. */
-bool unwind_tables_sweep(struct unwind_tables *tables, uint64_t until_ns);
+/* Build further regions of the files: for `cpu_ns` of processor time, until
+ * CLOCK_MONOTONIC `until_ns`, or until three quarters of the memory are used. Returns
+ * true while there are more to build. */
+bool unwind_tables_sweep(struct unwind_tables *tables, uint64_t cpu_ns,
+			 uint64_t until_ns);
 
 /* Are there regions that unwind_tables_sweep() would build? */
 bool unwind_tables_has_more(struct unwind_tables *tables);

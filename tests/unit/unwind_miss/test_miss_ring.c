@@ -193,6 +193,7 @@ static void its_size_follows_the_records(void)
 		send(&b, 100);
 		now_ns += cases[i].after_ns;
 		lost = cases[i].lost;
+		CHECK_INT(miss_ring_has_lost(&b.ring), i && lost != cases[i - 1].lost);
 		miss_ring_fit(&b.ring, cases[i].will_be_busy, cases[i].bytes, now_ns);
 		if ((b.ring.bytes == MISS_RING_BYTES) != cases[i].is_large)
 			CHECK_FAIL("case %zu", i);

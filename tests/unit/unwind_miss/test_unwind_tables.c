@@ -164,7 +164,7 @@ static void asked_for(void)
 
 static void sweep_all(struct room *r)
 {
-	while (unwind_tables_sweep(&r->tables, clock_now_ns() + 1000000))
+	while (unwind_tables_sweep(&r->tables, 1000000, UINT64_MAX))
 		;
 }
 
@@ -253,15 +253,19 @@ static void impossible(void)
 	close_room(r);
 }
 
-/* A sweep looks at the clock after each region. */
+/* A sweep looks at the processor time and the clock after each region. */
 static void a_sweep_in_time(void)
 {
 	struct room *r = open_room(MANY);
 
-	CHECK(unwind_tables_sweep(&r->tables, 0));
+	CHECK(unwind_tables_sweep(&r->tables, 0, UINT64_MAX));
 	CHECK_INT(r->tables.regions.len, 1);
-	CHECK(unwind_tables_sweep(&r->tables, 0));
+	CHECK(unwind_tables_sweep(&r->tables, 0, UINT64_MAX));
 	CHECK_INT(r->tables.regions.len, 2);
+	CHECK(unwind_tables_sweep(&r->tables, UINT64_MAX, 0));
+	CHECK_INT(r->tables.regions.len, 3);
+	CHECK(!unwind_tables_sweep(&r->tables, UINT64_MAX, UINT64_MAX));
+	CHECK(r->tables.regions.len > 4);
 	close_room(r);
 }
 
