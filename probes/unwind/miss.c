@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Send walks that met a call site without an unwind rule to the miss handler, with a copy
- * of the stack (abi_walk.h), and whole stacks that the tables lack a part for. The verifier follows this code once for each page of the
- * copy. Therefore it has almost no branches, and its values are laundered. */
+ * of the stack (abi_walk.h), and whole stacks that the tables lack a part for. The verifier
+ * follows this code once for each page of the copy. Therefore it has almost no branches,
+ * and its values are laundered. */
 
 /* Claim a room. Returns NULL if all rooms of the processor are taken. */
 ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller)

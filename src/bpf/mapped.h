@@ -36,6 +36,10 @@ struct error *mapped_walk_part(int fd, uint32_t begin, uint32_t count,
  * that memtrace writes to. */
 void *mapped_open(int fd, size_t bytes);
 
+/* As mapped_open(). ERROR_IO if the array cannot be mapped. */
+struct error *mapped_table(int fd, size_t bytes, void **ret)
+	__attribute__((warn_unused_result));
+
 /* Unmap; `bytes` as for mapped_open(). `mapped` may be NULL. */
 void mapped_close(void *mapped, size_t bytes);
 

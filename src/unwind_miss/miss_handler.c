@@ -317,14 +317,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static struct error *map_table(int fd, size_t bytes, size_t *bytes_ret, void **ret)
-{
-	*bytes_ret = bytes;
-	*ret = mapped_open(fd, bytes);
-	return *ret ? NULL
-		    : error_errno(ERROR_IO, errno, "cannot map a table of the unwinder");
-}
-
 static struct error *start_thread(struct miss_handler *l)
 {
 	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -348,10 +340,9 @@ static struct error *map_tables(struct miss_handler *l)
 	void *rules, *moves;
 	struct error *err;
 
-	err = map_table(maps->rules,
-			(size_t)maps->sizes->rule_buckets *
-				sizeof(struct abi_rule_bucket),
-			&l->rules_bytes, &rules);
+	l->rules_bytes =
+		(size_t)maps->sizes->rule_buckets * sizeof(struct abi_rule_bucket);
+	err = mapped_table(maps->rules, l->rules_bytes, &rules);
 	if (err)
 		return err;
 	l->rules.buckets = rules;
@@ -366,9 +357,8 @@ static struct error *map_tables(struct miss_handler *l)
 	/* 24 KiB per window. */
 	record_windows_init(&l->stacks.records, &maps->stacks->heads, 1024);
 	stack_pcs_init(&l->stacks.pcs, &maps->stacks->pcs);
-	err = map_table(maps->moves,
-			(size_t)maps->sizes->process_slots * sizeof(struct abi_moves),
-			&l->moves_bytes, &moves);
+	l->moves_bytes = (size_t)maps->sizes->process_slots * sizeof(struct abi_moves);
+	err = mapped_table(maps->moves, l->moves_bytes, &moves);
 	if (err)
 		return err;
 	l->moves = moves;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_miss/miss_tables.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "abi.h"
@@ -20,14 +19,15 @@ struct error *miss_tables_init(struct miss_tables *tables, const struct miss_map
 			       struct miss_processes *processes)
 {
 	size_t bytes = ABI_UNWIND_RULES * sizeof(uint64_t);
-	uint64_t *rules;
+	struct error *err;
+	void *rules;
 
 	tables->processes = processes;
 	if (maps->unwind_rules < 0)
 		return NULL;
-	rules = mapped_open(maps->unwind_rules, bytes);
-	if (!rules)
-		return error_errno(ERROR_IO, errno, "cannot map a table of the unwinder");
+	err = mapped_table(maps->unwind_rules, bytes, &rules);
+	if (err)
+		return err;
 	tables->rules_bytes = bytes;
 	unwind_tables_init(&tables->files, maps->unwind_pages, maps->sizes->unwind_pages,
 			   rules, maps->control, maps->fence);
