@@ -612,6 +612,18 @@ static int64_t rss_mib(const struct live_process *process)
 
 /* /proc/PID/maps has gigabytes of text: memtrace does not read it all, says so once, and
  * keeps counting. */
+/* All 30 blocks have their stack. But if memtrace gets no processor for a while, the
+ * kernel's reports of so many mappings are lost. Then rules may be out of date, and the
+ * mappings cannot be read: the 20 later stacks are cut, and counted. */
+static void check_whole_or_counted(const json_t *report)
+{
+	int64_t cut = live_int(report, "losses.walks_lost");
+
+	CHECK(!cut || cut == 20);
+	CHECK_INT(report_site(report, "heap", "site_allocate").blocks + cut, 30);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 30);
+}
+
 static void mappings_that_cannot_be_read(void)
 {
 	char top[] = "/tmp/memtrace-test-XXXXXX";
@@ -632,7 +644,7 @@ static void mappings_that_cannot_be_read(void)
 	oracle_do(target, "map 60000");
 	oracle_do(target, "allocate 20");
 	report = memtrace_report(memtrace);
-	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 30);
+	check_whole_or_counted(report);
 	CHECK_INT(live_int(report, "losses.mappings_unread"), 1);
 	json_decref(report);
 
@@ -644,7 +656,7 @@ static void mappings_that_cannot_be_read(void)
 	printf("     at most %" PRId64 " MiB\n", rss_mib(memtrace));
 	CHECK(rss_mib(memtrace) < 700);
 	report = memtrace_stop(memtrace);
-	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 30);
+	check_whole_or_counted(report);
 	json_decref(report);
 	live_destroy(target);
 }
