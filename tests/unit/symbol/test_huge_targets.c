@@ -395,9 +395,9 @@ static void map_deleted_files(void *arg)
 	(void)arg;
 	snprintf(path, sizeof(path), "%s/deleted", work_dir);
 	for (int i = 0; i < DELETED; i++) {
-		_cleanup_(closep) int fd = map_file(path, &mapped[i]);
+		int fd = map_file(path, &mapped[i]);
 
-		if (unlink(path))
+		if (unlink(path) || close(fd))
 			_exit(1);
 	}
 }
