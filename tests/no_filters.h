@@ -6,10 +6,9 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "check.h"
+#include "refuse_call.h"
 
 /*
  * From now on seccomp(2) fails with `errnum` when a filter is loaded. libseccomp also
@@ -30,10 +29,8 @@ static inline void make_filters_fail(int errnum)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)errnum),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
 
-	REQUIRE(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	REQUIRE(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	load_filter(code, sizeof(code) / sizeof(*code));
 }
 
 #endif

@@ -10,6 +10,15 @@
 
 #include "check.h"
 
+/* Load these instructions as a seccomp filter of this process. */
+static inline void load_filter(struct sock_filter *code, size_t count)
+{
+	const struct sock_fprog program = {(unsigned short)count, code};
+
+	REQUIRE(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	REQUIRE(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
 /* From now on the system call `number` fails with `errnum` in this process. */
 static inline void refuse_call(unsigned number, int errnum)
 {
@@ -19,10 +28,8 @@ static inline void refuse_call(unsigned number, int errnum)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)errnum),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
 
-	REQUIRE(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	REQUIRE(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	load_filter(code, sizeof(code) / sizeof(*code));
 }
 
 #endif

@@ -118,9 +118,9 @@ ALWAYS_INLINE int stack_has_room(u64 next, u64 at)
 	return stack_has_parts(next, at);
 }
 
-/* Store the stack that was walked in `s` under a new number. Returns the number, or the
- * one that another processor has given to the same stack meanwhile; ABI_NO_STACK: there
- * is no room. */
+/* Store the stack that was walked in `s` under a new number. Returns the number. If
+ * another processor has stored the same stack meanwhile, returns that number; if there is
+ * no room, ABI_NO_STACK. */
 ALWAYS_INLINE u32 stack_add(struct abi_control *ctl, const struct walk *w,
 			    const struct abi_scratch *s, u32 allocator)
 {

@@ -310,7 +310,8 @@ ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
 
 /* --- whole stacks ----------------------------------------------------------------- */
 
-/* A number for a walk that takes no room. Returns 0 if there is none. */
+/* Take a number for a walk that needs no room for a copy. Returns 0 if no number can be
+ * taken. */
 ALWAYS_INLINE int miss_number_alone(const struct tracee *t, u64 *ret)
 {
 #if TABLES_ARE_HASHES

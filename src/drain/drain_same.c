@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-
 #include <linux/bpf.h>
 
 #include "drain/drain.h"
@@ -65,9 +63,13 @@ static struct error *open_parts(struct tables *t)
 	uint32_t count = t->maps->live ? live_table_count(t->maps->live) : 0;
 
 	for (uint32_t g = 0; g < count; g++) {
-		t->part[g] = mapped_open(t->maps->live->part[g], part_bytes(t, g));
-		if (!t->part[g])
-			return error_errno(ERROR_IO, errno, "cannot map a BPF table");
+		void *part;
+		struct error *err =
+			mapped_table(t->maps->live->part[g], part_bytes(t, g), &part);
+
+		if (err)
+			return err;
+		t->part[g] = part;
 		t->generations = g + 1;
 	}
 	return NULL;

@@ -117,8 +117,8 @@ static void add_cells(struct reach_blocks *b, struct reach_cluster *cluster,
 	}
 }
 
-/* The largest parts at multiples of which all blocks start. `any`: the addresses of the
- * blocks, combined by OR. */
+/* The size of parts, as a shift: all blocks start at multiples of it, and it is the
+ * largest such size. `any`: the addresses of the blocks, combined by OR. */
 static uint8_t shift_of(uint64_t any)
 {
 	uint8_t shift = any ? (uint8_t)__builtin_ctzll(any) : PART_SHIFT_MIN;
@@ -197,8 +197,8 @@ static uint64_t add_groups(struct reach_blocks *b, struct reach_cluster *cluster
 
 /*
  * Add groups, if they take little memory. The size of their parts is guessed from the
- * first blocks, so that the addresses of all blocks need not be read twice. If a later
- * block needs smaller parts, all groups are made again.
+ * first blocks, so that not all addresses are read twice. If a later block needs smaller
+ * parts, all groups are made again.
  */
 static bool try_groups(struct reach_blocks *b, struct reach_cluster *cluster,
 		       uint32_t first, uint32_t last)
@@ -389,20 +389,6 @@ static uint32_t last_up_to(const struct reach_blocks *b, uint64_t word, uint32_t
 	return first_above(b, word, i, step < b->count - i ? i + step : b->count) - 1;
 }
 
-/* The cluster of the word; NULL: none has it. */
-static const struct reach_cluster *cluster_of(const struct reach_blocks *blocks,
-					      uint64_t word)
-{
-	uint64_t gib = word >> REACH_GIB_SHIFT;
-	uint32_t number = gib < REACH_GIB_COUNT ? blocks->gib[gib] : 0;
-	const struct reach_cluster *cluster;
-
-	if (!number)
-		return NULL;
-	cluster = &blocks->clusters.data[number - 1];
-	return word < cluster->low || word > cluster->high ? NULL : cluster;
-}
-
 /* The block of the word; `i`: what its cell holds. */
 static struct reach_found find_from(const struct reach_blocks *blocks, uint64_t word,
 				    uint32_t i)
@@ -455,7 +441,7 @@ struct place {
 
 static struct place place_of(const struct reach_blocks *blocks, uint64_t word)
 {
-	const struct reach_cluster *cluster = cluster_of(blocks, word);
+	const struct reach_cluster *cluster = reach_blocks_cluster(blocks, word);
 	struct place place = {.cell = NULL};
 	uint64_t part;
 

@@ -117,19 +117,28 @@ static inline bool reach_filter_has(const uint64_t *filter, uint64_t word)
 	return !filter || filter[bit / 64] >> bit % 64 & 1;
 }
 
-/* The number of the part that starts at the word, among the parts of all groups: below
- * blocks->group_count * REACH_GROUP_PARTS. REACH_NO_PART: none does. */
-#define REACH_NO_PART UINT64_MAX
-static inline uint64_t reach_blocks_part(const struct reach_blocks *blocks, uint64_t word)
+/* The cluster that has the word within its addresses; NULL: none. */
+static inline const struct reach_cluster *
+reach_blocks_cluster(const struct reach_blocks *blocks, uint64_t word)
 {
 	uint64_t gib = word >> REACH_GIB_SHIFT;
 	uint32_t number = gib < REACH_GIB_COUNT ? blocks->gib[gib] : 0;
 	const struct reach_cluster *cluster;
 
 	if (!number)
-		return REACH_NO_PART;
+		return NULL;
 	cluster = &blocks->clusters.data[number - 1];
-	if (!cluster->in_groups || word < cluster->low || word > cluster->high ||
+	return word < cluster->low || word > cluster->high ? NULL : cluster;
+}
+
+/* The number of the part that starts at the word, among the parts of all groups: below
+ * blocks->group_count * REACH_GROUP_PARTS. REACH_NO_PART: none does. */
+#define REACH_NO_PART UINT64_MAX
+static inline uint64_t reach_blocks_part(const struct reach_blocks *blocks, uint64_t word)
+{
+	const struct reach_cluster *cluster = reach_blocks_cluster(blocks, word);
+
+	if (!cluster || !cluster->in_groups ||
 	    word & ((UINT64_C(1) << cluster->shift) - 1))
 		return REACH_NO_PART;
 	return cluster->first * (uint64_t)REACH_GROUP_PARTS +

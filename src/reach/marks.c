@@ -215,7 +215,8 @@ static inline void look_at(struct reach_marks *m, const struct sieve *sieve,
 		follow(m, word, level);
 }
 
-/* Look at ARCH_WORDS words. Most words are no pointers, and sorted out together. */
+/* Look at ARCH_WORDS words. Most of them are no pointers: one comparison sorts these out.
+ */
 static inline void look_at_many(struct reach_marks *m, const struct sieve *sieve,
 				const char *at, uint64_t guard, enum reach_level level)
 {

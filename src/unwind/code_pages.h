@@ -23,8 +23,8 @@ struct code_page {
 	uint8_t bytes[CODE_PAGE_BYTES];
 };
 
-/* NULL if there is no memory. It takes 2 MiB at most, and memory only for pages in use.
- */
+/* Returns NULL if there is no memory. Pages take memory when they are first used, 2 MiB
+ * in all. */
 struct code_pages *code_pages_create(void);
 void code_pages_destroy(struct code_pages *pages);
 

@@ -35,9 +35,9 @@
 #define SLICE_NS     UINT64_C(10000000)
 #define CHARGE_WALKS 16
 
-/* Processor time for which unwind tables are built before the ring is checked again: if
- * it was empty, if it was not, and if it was full. What a table needs may have to be read
- * from a disk, so it may take up to SWEEP_WAITS times as long. */
+/* For how much processor time unwind tables are built before the ring is checked again:
+ * SLICE if it was empty, BUSY if it was not, FULL if it was full. The code may have to be
+ * read from a disk, so this takes up to SWEEP_WAITS times as long by the clock. */
 #define SWEEP_SLICE_NS UINT64_C(1000000)
 #define SWEEP_BUSY_NS  UINT64_C(25000000)
 #define SWEEP_FULL_NS  UINT64_C(100000000)

@@ -23,13 +23,12 @@ static inline struct live_process *searched_start(const char *options,
 	return memtrace;
 }
 
-/* Start `binary` under memtrace with --unreachable-strict, let it lose the blocks, and
- * search. *ret_memtrace goes on, and passes commands to the program. `name` is that of
- * the report's file. The caller owns both results. */
-static inline json_t *searched_strictly(const char *binary, const char *name,
-					struct live_process **ret_memtrace)
+/* Start `binary` (`argument`: NULL, or its only one) under memtrace with
+ * --unreachable-strict, and wait until it is ready. memtrace writes its reports to the
+ * file `path`, and passes commands to the program. The caller owns the result. */
+static inline struct live_process *start_strictly(const char *binary,
+						  const char *argument, const char *path)
 {
-	_cleanup_(freep) char *path = live_path(name);
 	const char *const argv[] = {memtrace_path,
 				    "--unreachable",
 				    "--unreachable-strict",
@@ -45,15 +44,28 @@ static inline json_t *searched_strictly(const char *binary, const char *name,
 				    path,
 				    "--",
 				    binary,
+				    argument,
 				    NULL};
-	json_t *report;
+	struct live_process *memtrace;
 
 	unlink(path);
-	*ret_memtrace = live_start(argv);
+	memtrace = live_start(argv);
 
-	_cleanup_(freep) char *ready = live_read_line(*ret_memtrace, 60);
+	_cleanup_(freep) char *ready = live_read_line(memtrace, 60);
 
 	REQUIRE(ready);
+	return memtrace;
+}
+
+/* Start `binary` so, let it lose the blocks, and search. `name` is that of the file with
+ * the report. *ret_memtrace goes on. The caller owns both results. */
+static inline json_t *searched_strictly(const char *binary, const char *name,
+					struct live_process **ret_memtrace)
+{
+	_cleanup_(freep) char *path = live_path(name);
+	json_t *report;
+
+	*ret_memtrace = start_strictly(binary, NULL, path);
 	oracle_do(*ret_memtrace, "make");
 	live_signal(*ret_memtrace, SIGUSR1);
 	for (int i = 0; !(report = json_load_file(path, 0, NULL)) && i < 600; i++)

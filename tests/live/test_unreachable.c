@@ -176,27 +176,8 @@ static json_t *await_line(const char *path, int number)
 static void moving_arrays_hold_their_blocks(void)
 {
 	_cleanup_(freep) char *path = live_path("moving.json");
-	const char *const argv[] = {memtrace_path,
-				    "--unreachable",
-				    "--unreachable-strict",
-				    "--format",
-				    "json",
-				    "--top",
-				    "0",
-				    "--older",
-				    "0",
-				    "-i",
-				    "3600",
-				    "-o",
-				    path,
-				    "--",
-				    MOVER_BINARY,
-				    "hold",
-				    NULL};
-	struct live_process *memtrace = live_start(argv);
-	_cleanup_(freep) char *ready = live_read_line(memtrace, 60);
+	struct live_process *memtrace = start_strictly(MOVER_BINARY, "hold", path);
 
-	REQUIRE(ready);
 	oracle_do(memtrace, "go");
 	for (int k = 0; k < MOVES; k++) {
 		json_t *report;

@@ -84,7 +84,7 @@ struct thread_sums threads_sum(pid_t pid)
 	return sums;
 }
 
-/* 0: there is none. */
+/* The first thread of the process with this name; 0: it has none. */
 static pid_t find_thread(pid_t pid, const char *name)
 {
 	char path[32], wanted[32];

@@ -17,8 +17,9 @@ struct thread_sums {
 /* All zero if the process has ended. */
 struct thread_sums threads_sum(pid_t pid);
 
-/* Stop the first thread of this name (its comm) with ptrace(2), and return its id. It
- * runs on when this test continues it or ends. Fails if there is no such thread. */
+/* Stop the first thread of this name (its comm) with ptrace(2), and return its id. The
+ * thread stays stopped until thread_continue(), or until this test ends. The test fails
+ * if there is no such thread. */
 pid_t thread_stop(pid_t pid, const char *name);
 void thread_continue(pid_t tid);
 
