@@ -350,10 +350,11 @@ static inline uint64_t abi_cached_mix(uint64_t rule)
 	((uint64_t)(address) / ABI_MISS_PAGE_BYTES & (ABI_MISS_PAGES - 1))
 
 /* The kinds of records in the ring. A record begins with its kind. */
-#define ABI_MISS_WALK 1
-#define ABI_MISS_MORE 2
+#define ABI_MISS_WALK     1
+#define ABI_MISS_REPLACED 2
 /* A stack that was walked to its end (struct abi_walked). It has no room and no copy. */
 #define ABI_MISS_WALKED 3
+#define ABI_MISS_FRAMES 4
 
 /* abi_miss.inside, if the walk began in an allocator's function. ABI_MISS_INSIDE: `pc` is
  * in that function, which is not a frame of the stack. ABI_MISS_LEFT: the function has no
@@ -404,13 +405,18 @@ struct abi_replacement {
 	uint64_t return_address;
 };
 
-/* Sent before the room's next walk if that walk has replacements or frames. */
-struct abi_miss_more {
+/* Sent before the room's next walk if that walk has replacements; its
+ * `replacement_count` of them are sent. */
+struct abi_miss_replaced {
 	uint32_t kind, room;
-	/* abi_miss.replacement_count of them */
 	struct abi_replacement replacement[ABI_MISS_REPLACEMENTS];
-	/* abi_miss.leading + depth frames */
-	uint64_t walked[ABI_MAX_DEPTH + 1];
+};
+
+/* Sent before the room's next walk if frames were walked: its `leading` + `depth` frames,
+ * or all elements if the stack is deep. */
+struct abi_miss_frames {
+	uint32_t kind, room;
+	uint64_t pc[ABI_MAX_DEPTH + 1];
 };
 
 struct abi_miss_room {
@@ -420,7 +426,8 @@ struct abi_miss_room {
 	uint64_t copied;   /* bit i: page[i] has a page of the current walk */
 	uint64_t page[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES / 8];
 	uint64_t fresh[ABI_MISS_PAGE_BYTES / 8];
-	struct abi_miss_more more;
+	struct abi_miss_replaced replaced;
+	struct abi_miss_frames frames;
 	struct abi_miss walk;
 	uint64_t next_number; /* without BPF atomics: this room's next number */
 };

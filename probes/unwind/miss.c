@@ -154,7 +154,7 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 	trampoline = launder(&r->words[1], trampoline);
 #pragma clang loop unroll(disable)
 	for (i = 0; i < ABI_MISS_REPLACEMENTS; i++) {
-		struct abi_replacement *to = &r->more.replacement[i];
+		struct abi_replacement *to = &r->replaced.replacement[i];
 
 		if (!instance)
 			break;
@@ -171,23 +171,50 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 }
 #endif
 
-/* Send the replaced return addresses and the walked frames, if there are any. Returns 0
- * if the ring has no room. */
-ALWAYS_INLINE int miss_add_more(void *ring, struct abi_miss_room *r,
-				const struct abi_scratch *s)
+/* Send the replaced return addresses, if there are any. Returns 0 if the ring has no
+ * room. */
+ALWAYS_INLINE int miss_send_replaced(void *ring, struct abi_miss_room *r)
 {
-	struct abi_miss *m = &r->walk;
+	u64 count = 0;
 
-	m->replacement_count = 0;
 #ifdef OFFSET_TASK_UTASK
-	m->replacement_count = miss_replacements(r);
+	count = miss_replacements(r);
 #endif
-	if (!(m->replacement_count | m->depth | m->leading))
+	r->walk.replacement_count = count;
+	if (!count)
 		return 1;
-	r->more.kind = ABI_MISS_MORE;
-	r->more.room = m->room;
-	bpf_probe_read_kernel(r->more.walked, sizeof(r->more.walked), s->walked.pc);
-	return !bpf_ringbuf_output(ring, &r->more, sizeof(r->more), 0);
+	r->replaced.kind = ABI_MISS_REPLACED;
+	r->replaced.room = r->walk.room;
+	return count <= ABI_MISS_REPLACEMENTS &&
+	       !bpf_ringbuf_output(ring, &r->replaced,
+				   sizeof(r->replaced) -
+					   sizeof(r->replaced.replacement) +
+					   count * sizeof(r->replaced.replacement[0]),
+				   0);
+}
+
+/* Send the frames that were walked, if there are any. Returns 0 if the ring has no
+ * room. */
+ALWAYS_INLINE int miss_send_frames(void *ring, struct abi_miss_room *r,
+				   const struct abi_scratch *s)
+{
+	const struct abi_miss *m = &r->walk;
+	u64 count = m->leading + m->depth;
+
+	if (m->is_deep || count > ABI_MAX_DEPTH + 1)
+		count = ABI_MAX_DEPTH + 1;
+	if (!count)
+		return 1;
+	r->frames.kind = ABI_MISS_FRAMES;
+	r->frames.room = m->room;
+	/* The verifier needs to see the bound here. */
+	count = launder(&r->words[0], count);
+	if (count > ABI_MAX_DEPTH + 1)
+		return 0;
+	bpf_probe_read_kernel(r->frames.pc, count * 8, s->walked.pc);
+	return !bpf_ringbuf_output(ring, &r->frames,
+				   sizeof(r->frames) - sizeof(r->frames.pc) + count * 8,
+				   0);
 }
 
 /* --- the walk --------------------------------------------------------------------- */
@@ -262,7 +289,7 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 	m->family = s->walked.family;
 	m->allocator = allocator;
 	miss_start(m, w, ctx);
-	if (!miss_add_more(ring, r, s))
+	if (!miss_send_replaced(ring, r) || !miss_send_frames(ring, r, s))
 		return ABI_NO_STACK;
 
 	u64 number = miss_number(r, t->ctl);

@@ -40,20 +40,26 @@ static void apply(struct stack_room *room, const struct abi_miss *walk)
 	}
 }
 
+static size_t at_most(size_t size, size_t limit)
+{
+	return size < limit ? size : limit;
+}
+
 const struct abi_miss *stack_pages_take(struct stack_pages *pages, const void *record,
 					size_t size, const struct stack_room **ret)
 {
-	const struct abi_miss_more *more = record;
+	/* All structs begin with the same two members. */
 	const struct abi_miss *walk = record;
 	struct stack_room *room;
 
-	/* Both structs begin with the same two members. */
-	if (size < sizeof(more->kind) + sizeof(more->room) ||
-	    more->room >= pages->room_count)
+	if (size < sizeof(walk->kind) + sizeof(walk->room) ||
+	    walk->room >= pages->room_count)
 		return NULL;
-	room = &pages->rooms[more->room];
-	if (more->kind == ABI_MISS_MORE && size >= sizeof(*more))
-		room->more = *more;
+	room = &pages->rooms[walk->room];
+	if (walk->kind == ABI_MISS_REPLACED)
+		memcpy(&room->replaced, record, at_most(size, sizeof(room->replaced)));
+	if (walk->kind == ABI_MISS_FRAMES)
+		memcpy(&room->frames, record, at_most(size, sizeof(room->frames)));
 	if (walk->kind != ABI_MISS_WALK || size < ABI_MISS_BYTES(0) ||
 	    size < ABI_MISS_BYTES(count_changed(walk)))
 		return NULL;

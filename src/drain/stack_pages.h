@@ -15,8 +15,9 @@
 
 struct stack_room {
 	uint8_t page[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES]; /* at ABI_MISS_AT */
-	/* the last one received; the miss says whether it applies */
-	struct abi_miss_more more;
+	/* the last ones received; the miss says whether they apply */
+	struct abi_miss_replaced replaced;
+	struct abi_miss_frames frames;
 };
 
 struct stack_pages {

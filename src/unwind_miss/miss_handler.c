@@ -390,6 +390,8 @@ struct error *miss_handler_create(const struct miss_maps *maps, struct miss_hand
 	pthread_mutex_init(&l->alias_lock, NULL);
 	err = miss_ring_open(&l->ring, maps->misses, &maps->control->misses_lost,
 			     on_record, l);
+	/* Without tables each new call site is a miss, at any time. */
+	l->ring.stays_large = maps->unwind_rules < 0;
 	if (!err)
 		err = stack_pages_init(&l->pages, maps->sizes->cpu_slots);
 	if (!err)

@@ -137,7 +137,8 @@ void miss_ring_fit(struct miss_ring *r, bool will_be_busy, size_t bytes, uint64_
 			return;
 		err = replace(r, MISS_RING_BYTES);
 		r->failed_ns = err ? now_ns : 0;
-	} else if (r->bytes > SMALL_BYTES && now_ns - r->busy_ns > QUIET_NS) {
+	} else if (r->bytes > SMALL_BYTES && !r->stays_large &&
+		   now_ns - r->busy_ns > QUIET_NS) {
 		err = replace(r, SMALL_BYTES);
 		/* If it failed, wait as long before the next attempt. */
 		r->busy_ns = now_ns;

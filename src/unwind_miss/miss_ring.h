@@ -2,7 +2,8 @@
 /*
  * The ring of unwind misses, in an array of one map. It is large at the start and
  * whenever code is mapped: until memtrace has the unwind tables of that code, each stack
- * that leads through it is a miss. After a quiet time it is replaced by a small ring.
+ * that leads through it is a miss. After a quiet time it is replaced by a small ring,
+ * unless the probes have no unwind tables.
  */
 #ifndef UNWIND_MISS_MISS_RING_H
 #define UNWIND_MISS_MISS_RING_H
@@ -24,6 +25,7 @@ struct miss_ring {
 	void *arg;
 	uint32_t bytes;       /* size of the ring */
 	uint32_t first_bytes; /* size at the start */
+	bool stays_large;     /* never make it small; false after miss_ring_open() */
 	uint64_t busy_ns;     /* when it was last busy, CLOCK_MONOTONIC ns */
 	uint64_t failed_ns;   /* when it could not be made large; 0: it could */
 	const uint64_t *lost_count;

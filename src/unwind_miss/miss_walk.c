@@ -27,7 +27,7 @@ static struct stack_copy copy_of(struct miss_walker *w, const struct abi_miss *m
 	size_t size = stack_room_copy(room, m, w->copy) * ABI_MISS_PAGE_BYTES;
 
 	for (uint32_t i = 0; i < m->replacement_count && i < ABI_MISS_REPLACEMENTS; i++) {
-		const struct abi_replacement *r = &room->more.replacement[i];
+		const struct abi_replacement *r = &room->replaced.replacement[i];
 		uint64_t at = r->at - m->base;
 
 		if (r->at >= m->sp && size >= 8 && at <= size - 8)
@@ -302,7 +302,7 @@ void miss_walk_end(struct miss_walker *w, const struct abi_miss *m,
 		before = room_of(w, m);
 	if (!walk_by_rules(w, m, &copy, before, &count, &end))
 		end = walk_and_install(w, m, &copy, before, &count);
-	memcpy(w->pcs, room->more.walked, before * sizeof(*w->pcs));
+	memcpy(w->pcs, room->frames.pc, before * sizeof(*w->pcs));
 	ret->family = m->family;
 	ret->allocator = m->allocator;
 	keep_ends(w, m, before + count, end, ret);
@@ -320,7 +320,7 @@ void miss_walk_cut(struct miss_walker *w, const struct abi_miss *m,
 		depth = w->max_depth;
 	if (m->is_deep)
 		depth = m->root_at;
-	memcpy(w->pcs, room->more.walked, depth * sizeof(*w->pcs));
+	memcpy(w->pcs, room->frames.pc, depth * sizeof(*w->pcs));
 	/* A pc in the allocator does not belong to a frame of the stack. */
 	if (m->inside != ABI_MISS_INSIDE && !m->is_deep && depth < w->max_depth)
 		w->pcs[depth++] =

@@ -88,21 +88,31 @@ static void copies_of_one_thread(void)
 	free(second);
 }
 
-static void more(void)
+/* Of the records before a walk, as much is sent as there is. */
+static void records_before_a_walk(void)
 {
 	struct stack_pages pages;
 	const struct stack_room *room = NULL;
-	struct abi_miss_more m = {.kind = ABI_MISS_MORE,
-				  .room = CPUS * ABI_MISS_ROOMS - 1};
-	struct walk *w = walk_create(m.room, 0);
+	struct abi_miss_replaced replaced = {.kind = ABI_MISS_REPLACED,
+					     .room = CPUS * ABI_MISS_ROOMS - 1};
+	struct abi_miss_frames frames = {.kind = ABI_MISS_FRAMES, .room = replaced.room};
+	size_t sent = offsetof(struct abi_miss_frames, pc) + 2 * sizeof(frames.pc[0]);
+	struct walk *w = walk_create(frames.room, 0);
 
 	REQUIRE(!stack_pages_init(&pages, CPUS));
-	m.walked[ABI_MAX_DEPTH] = 77;
-	CHECK(!stack_pages_take(&pages, &m, sizeof(m) - 1, &room));
-	CHECK_INT(pages.rooms[m.room].more.walked[ABI_MAX_DEPTH], 0);
-	CHECK(!stack_pages_take(&pages, &m, sizeof(m), &room));
+	frames.pc[1] = 76;
+	frames.pc[2] = frames.pc[ABI_MAX_DEPTH] = 77;
+	replaced.replacement[ABI_MISS_REPLACEMENTS - 1].at = 78;
+	CHECK(!stack_pages_take(&pages, &replaced, sizeof(replaced), &room));
+	CHECK(!stack_pages_take(&pages, &frames, sent, &room));
 	CHECK(!room);
-	CHECK_INT(take_in(&pages, w)->more.walked[ABI_MAX_DEPTH], 77);
+	room = take_in(&pages, w);
+	CHECK_INT(room->frames.pc[1], 76);
+	CHECK_INT(room->frames.pc[2], 0);
+	CHECK_INT(room->replaced.replacement[ABI_MISS_REPLACEMENTS - 1].at, 78);
+	CHECK(!stack_pages_take(&pages, &frames, sizeof(frames), &room));
+	CHECK_INT(take_in(&pages, w)->frames.pc[ABI_MAX_DEPTH], 77);
+	CHECK_INT(pages.rooms[0].frames.pc[1], 0);
 	stack_pages_deinit(&pages);
 	free(w);
 }
@@ -137,7 +147,7 @@ static void damaged(void)
 int main(void)
 {
 	RUN(copies_of_one_thread);
-	RUN(more);
+	RUN(records_before_a_walk);
 	RUN(damaged);
 	return check_done();
 }

@@ -205,6 +205,21 @@ static void its_size_follows_the_records(void)
 	bench_deinit(&b);
 }
 
+static void without_unwind_tables_it_stays_large(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	b.ring.stays_large = true;
+	miss_ring_fit(&b.ring, false, 0, START_NS);
+	miss_ring_fit(&b.ring, false, 0, START_NS + 2 * QUIET_NS);
+	CHECK_INT(b.ring.bytes, MISS_RING_BYTES);
+	b.ring.stays_large = false;
+	miss_ring_fit(&b.ring, false, 0, START_NS + 2 * QUIET_NS);
+	CHECK(b.ring.bytes < MISS_RING_BYTES);
+	bench_deinit(&b);
+}
+
 struct sender {
 	const struct bench *bench;
 	bool stop;
@@ -304,6 +319,7 @@ int main(void)
 {
 	RUN(a_smaller_one_is_better_than_none);
 	RUN(its_size_follows_the_records);
+	RUN(without_unwind_tables_it_stays_large);
 	RUN(none_is_lost_while_it_is_replaced);
 	return check_done();
 }
