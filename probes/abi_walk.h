@@ -411,6 +411,9 @@ struct abi_miss_replaced {
 	uint32_t kind, room;
 	struct abi_replacement replacement[ABI_MISS_REPLACEMENTS];
 };
+#define ABI_MISS_REPLACED_BYTES(count)                                                   \
+	(__builtin_offsetof(struct abi_miss_replaced, replacement) +                     \
+	 (count) * sizeof(struct abi_replacement))
 
 /* Sent before the room's next walk if frames were walked: its `leading` + `depth` frames,
  * or all elements if the stack is deep. */

@@ -171,11 +171,13 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 }
 #endif
 
+/* The bounds of the next functions are checked where the verifier needs to see them. */
+
 /* Send the replaced return addresses, if there are any. Returns 0 if the ring has no
  * room. */
 ALWAYS_INLINE int miss_send_replaced(void *ring, struct abi_miss_room *r)
 {
-	u64 count = 0;
+	u64 count = 0, bytes;
 
 #ifdef OFFSET_TASK_UTASK
 	count = miss_replacements(r);
@@ -185,12 +187,10 @@ ALWAYS_INLINE int miss_send_replaced(void *ring, struct abi_miss_room *r)
 		return 1;
 	r->replaced.kind = ABI_MISS_REPLACED;
 	r->replaced.room = r->walk.room;
-	return count <= ABI_MISS_REPLACEMENTS &&
-	       !bpf_ringbuf_output(ring, &r->replaced,
-				   sizeof(r->replaced) -
-					   sizeof(r->replaced.replacement) +
-					   count * sizeof(r->replaced.replacement[0]),
-				   0);
+	bytes = ABI_MISS_REPLACED_BYTES(count);
+	barrier_var(bytes);
+	return bytes <= sizeof(r->replaced) &&
+	       !bpf_ringbuf_output(ring, &r->replaced, bytes, 0);
 }
 
 /* Send the frames that were walked, if there are any. Returns 0 if the ring has no
@@ -199,7 +199,7 @@ ALWAYS_INLINE int miss_send_frames(void *ring, struct abi_miss_room *r,
 				   const struct abi_scratch *s)
 {
 	const struct abi_miss *m = &r->walk;
-	u64 count = m->leading + m->depth;
+	u64 count = m->leading + m->depth, bytes;
 
 	if (m->is_deep || count > ABI_MAX_DEPTH + 1)
 		count = ABI_MAX_DEPTH + 1;
@@ -207,14 +207,13 @@ ALWAYS_INLINE int miss_send_frames(void *ring, struct abi_miss_room *r,
 		return 1;
 	r->frames.kind = ABI_MISS_FRAMES;
 	r->frames.room = m->room;
-	/* The verifier needs to see the bound here. */
-	count = launder(&r->words[0], count);
-	if (count > ABI_MAX_DEPTH + 1)
+	bytes = count * 8;
+	barrier_var(bytes);
+	if (bytes > sizeof(r->frames.pc))
 		return 0;
-	bpf_probe_read_kernel(r->frames.pc, count * 8, s->walked.pc);
-	return !bpf_ringbuf_output(ring, &r->frames,
-				   sizeof(r->frames) - sizeof(r->frames.pc) + count * 8,
-				   0);
+	bpf_probe_read_kernel(r->frames.pc, bytes, s->walked.pc);
+	bytes += __builtin_offsetof(struct abi_miss_frames, pc);
+	return !bpf_ringbuf_output(ring, &r->frames, bytes, 0);
 }
 
 /* --- the walk --------------------------------------------------------------------- */
