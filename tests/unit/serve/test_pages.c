@@ -2,7 +2,9 @@
 /* The pages, and the answers while no snapshot is available. */
 #include "served.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "profile.h"
 #include "serve/listener.h"
@@ -21,6 +23,19 @@ static long long metric(const struct http_answer *a, const char *sample)
 	snprintf(line, sizeof(line), "\n%s ", sample);
 	at = strstr(a->body, line);
 	return at ? strtoll(at + strlen(line), NULL, 10) : -1;
+}
+
+/* What a browser must not do with any of the pages. */
+static void check_policy(const struct http_answer *a)
+{
+	const char *policy = http_header(a, "Content-Security-Policy");
+
+	CHECK(http_header_is(a, "X-Content-Type-Options", "nosniff"));
+	CHECK(http_header_is(a, "Cache-Control", "no-store"));
+	CHECK(http_header_is(a, "X-Frame-Options", "DENY"));
+	CHECK(http_header_is(a, "Cross-Origin-Resource-Policy", "same-origin"));
+	CHECK(policy && strstr(policy, "default-src 'none';") &&
+	      strstr(policy, "frame-ancestors 'none'"));
 }
 
 static void pages_have_their_types(void)
@@ -54,8 +69,7 @@ static void pages_have_their_types(void)
 				       strlen(pages[i].begin)) != 0)
 			CHECK_FAIL("%s begins with %.40s", pages[i].path,
 				   a.body ? a.body : "nothing");
-		CHECK(http_header_is(&a, "X-Content-Type-Options", "nosniff"));
-		CHECK(http_header_is(&a, "Cache-Control", "no-store"));
+		check_policy(&a);
 		CHECK(!strcmp(pages[i].path, "/") ==
 		      (http_header(&a, "Refresh") != NULL));
 		http_free(&a);
@@ -270,6 +284,37 @@ static void changes_are_counted_meanwhile(void)
 	served_end(&s);
 }
 
+/* Each of them needs a snapshot of its own at its end, and they share the first one. */
+static void few_wait_for_changes(void)
+{
+	static const char request[] = "GET /debug/pprof/heap?seconds=2 HTTP/1.1\r\n"
+				      "Host: localhost\r\n\r\n";
+	enum {
+		CLIENTS = 40,
+		WAIT_MAX = 32
+	};
+	int fds[CLIENTS], served = 0, refused = 0;
+	struct served s;
+
+	served_begin(&s);
+	for (size_t i = 0; i < CLIENTS; i++) {
+		fds[i] = http_connect(s.port);
+		REQUIRE(fds[i] >= 0 && http_send(fds[i], request, strlen(request)));
+	}
+	for (size_t i = 0; i < CLIENTS; i++) {
+		struct http_answer a = http_receive(fds[i], true, 20);
+
+		served += a.status == 200;
+		refused += a.status == 503 && http_header(&a, "Retry-After");
+		http_free(&a);
+		close(fds[i]);
+	}
+	CHECK_INT(served, WAIT_MAX);
+	CHECK_INT(refused, CLIENTS - WAIT_MAX);
+	CHECK(s.answers >= WAIT_MAX && s.answers < WAIT_MAX + 16);
+	served_end(&s);
+}
+
 static void without_a_snapshot_there_is_a_reason(void)
 {
 	struct served s;
@@ -341,26 +386,61 @@ static void a_unix_socket_is_for_root_alone(void)
 	rmdir(folder);
 }
 
-/* What was put in its place is left alone. */
-static void another_file_is_not_removed(void)
+static void put_file(const char *path)
 {
-	char folder[] = "/tmp/memtrace-served-XXXXXX", listen[80];
-	struct served s = {.port = 0};
-	struct stat st;
 	FILE *f;
 
+	REQUIRE(!unlink(path));
+	f = fopen(path, "we");
+	REQUIRE(f && !fclose(f));
+}
+
+/* Of another server. */
+static void put_socket(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	REQUIRE(!unlink(path));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	REQUIRE(fd >= 0 && !bind(fd, (const struct sockaddr *)&address, sizeof(address)));
+	close(fd);
+}
+
+/* A link to the server's own socket. */
+static void put_link(const char *path)
+{
+	REQUIRE(!rename(path, "moved") && !symlink("moved", path));
+}
+
+static void check_left_alone(void (*put)(const char *path))
+{
+	char folder[] = "/tmp/memtrace-served-XXXXXX", listen[80];
+	const char *path = listen + 5;
+	struct served s = {.port = 0};
+	struct stat st;
+
 	REQUIRE(mkdtemp(folder));
+	REQUIRE(!chdir(folder));
 	snprintf(listen, sizeof(listen), "unix:%s/socket", folder);
 	fixture_init(&s.fixture);
 	fixture_fill(&s.fixture);
 	served_start(&s, listen);
-	REQUIRE(!unlink(listen + 5));
-	f = fopen(listen + 5, "we");
-	REQUIRE(f && !fclose(f));
+	put(path);
 	served_end(&s);
-	CHECK(!lstat(listen + 5, &st));
-	unlink(listen + 5);
+	CHECK(!lstat(path, &st));
+	unlink(path);
+	unlink("moved");
+	REQUIRE(!chdir("/"));
 	rmdir(folder);
+}
+
+/* What was put in its place is left alone. */
+static void another_file_is_not_removed(void)
+{
+	check_left_alone(put_file);
+	check_left_alone(put_socket);
+	check_left_alone(put_link);
 }
 
 static void a_taken_port_is_said(void)
@@ -412,6 +492,7 @@ int main(void)
 	RUN(the_snapshot_can_be_replayed);
 	RUN(clients_share_a_snapshot);
 	RUN(changes_are_counted_meanwhile);
+	RUN(few_wait_for_changes);
 	RUN(without_a_snapshot_there_is_a_reason);
 	RUN(a_unix_socket_is_for_root_alone);
 	RUN(another_file_is_not_removed);

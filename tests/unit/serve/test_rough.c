@@ -2,6 +2,7 @@
 /* Clients that are wrong, hostile, slow or many, at a port and at a unix socket. */
 #include "served.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <errno.h>
 #include <signal.h>
@@ -314,6 +315,60 @@ static void a_client_may_take_nothing(void)
 }
 
 /* As many as can be connected send nothing: others get in after a moment. */
+/* The process that reads the requests; 0: none. */
+static int server_pid(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *task;
+	int pid = 0;
+
+	REQUIRE(tasks);
+	while (!pid && (task = readdir(tasks))) {
+		char at[300], pids[64] = "";
+		FILE *f;
+
+		snprintf(at, sizeof(at), "/proc/self/task/%s/children", task->d_name);
+		f = task->d_name[0] == '.' ? NULL : fopen(at, "re");
+		if (!f)
+			continue;
+		(void)!fgets(pids, sizeof(pids), f);
+		fclose(f);
+		pid = atoi(pids);
+	}
+	closedir(tasks);
+	return pid;
+}
+
+/* The number of its descriptors; 0 without the privilege to look. */
+static unsigned descriptors_of(int pid)
+{
+	char at[64];
+	unsigned count = 0;
+	DIR *dir;
+
+	snprintf(at, sizeof(at), "/proc/%d/fd", pid);
+	dir = opendir(at);
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+/* 256 are served at one time, and the server has some other descriptors. */
+static void check_crowd(int pid)
+{
+	unsigned most = 0;
+
+	for (int i = 0; i < 30; i++) {
+		unsigned count = descriptors_of(pid);
+
+		most = count > most ? count : most;
+		usleep(10 * 1000);
+	}
+	CHECK(!most || (most >= 256 && most < 290));
+}
+
 static void silent_clients_keep_nobody_out(void)
 {
 	struct served s;
@@ -325,6 +380,7 @@ static void silent_clients_keep_nobody_out(void)
 		fds[i] = connect_to(&s);
 		REQUIRE(fds[i] >= 0);
 	}
+	check_crowd(server_pid());
 	begun_s = now_s();
 	check_healthy(&s);
 	CHECK(now_s() - begun_s < 3);
@@ -434,22 +490,35 @@ static void any_bytes(void)
 	served_end(&s);
 }
 
-/* It is killed: another one takes over, on the same socket. */
+/* Kill the server, and wait until it is not there any more. Returns the pid of the next
+ * one; 0: there is none. */
+static int kill_server(int pid)
+{
+	int next = pid;
+
+	REQUIRE(pid > 1 && !kill(pid, SIGKILL));
+	for (int i = 0; i < 1000 && next == pid; i++) {
+		usleep(10 * 1000);
+		next = server_pid();
+	}
+	/* Between the end of one and the start of the next. */
+	for (int i = 0; i < 200 && !next; i++) {
+		usleep(10 * 1000);
+		next = server_pid();
+	}
+	return next;
+}
+
+/* It is killed: another one takes over, on the same socket. But not without end: clients
+ * may crash it as often as they like. */
 static void the_server_is_started_again(void)
 {
 	struct served s;
-	char children[64], pids[256] = "";
-	FILE *f;
 	int pid;
 
 	begin(&s);
 	check_healthy(&s);
-	snprintf(children, sizeof(children), "/proc/self/task/%d/children", getpid());
-	f = fopen(children, "re");
-	REQUIRE(f);
-	(void)!fgets(pids, sizeof(pids), f);
-	fclose(f);
-	pid = atoi(pids);
+	pid = server_pid();
 	REQUIRE(pid > 1);
 	REQUIRE(!kill(pid, SIGKILL));
 	/* The connection waits for the next server. */
@@ -459,6 +528,13 @@ static void the_server_is_started_again(void)
 
 	CHECK_INT(a.status, 200);
 	http_free(&a);
+	pid = server_pid();
+	for (int restarts = 1; restarts < 16; restarts++) {
+		pid = kill_server(pid);
+		/* Do not kill it while it starts. */
+		check_healthy(&s);
+	}
+	CHECK_INT(kill_server(pid), 0);
 	served_end(&s);
 }
 
