@@ -64,6 +64,13 @@ static void hostile(void)
 	in = wire_read(&bytes);
 	CHECK(!wire_get_text(&in) && in.failed);
 
+	/* A text with a NUL before its end: its length is not the one that was sent. */
+	bytes.len = 0;
+	wire_put_text(&bytes, "abc");
+	bytes.data[sizeof(uint32_t) + 1] = '\0';
+	in = wire_read(&bytes);
+	CHECK(!wire_get_text(&in) && in.failed);
+
 	/* A count that the input is too short for. */
 	bytes.len = 0;
 	wire_put_u32(&bytes, 3);
