@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,20 +126,27 @@ static uint64_t cached_bytes(void)
 	return bytes;
 }
 
-static struct fetcher *start(const struct server *server)
+static struct fetcher *start_from(const char *urls)
 {
 	const struct fetcher_options options = {.cache = cache_fd, .file_bytes = LIMIT};
 	struct fetcher *fetcher;
-	char text[64];
+	char text[16];
 
-	snprintf(text, sizeof(text), "http://localhost:%u", server->port);
-	setenv("DEBUGINFOD_URLS", text, 1);
+	setenv("DEBUGINFOD_URLS", urls, 1);
 	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
 	setenv("DEBUGINFOD_TIMEOUT", "600", 1);
 	snprintf(text, sizeof(text), "%d", FILE_S);
 	setenv("DEBUGINFOD_MAXTIME", text, 1);
 	REQUIRE(!fetcher_create(&options, &fetcher));
 	return fetcher;
+}
+
+static struct fetcher *start(const struct server *server)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "http://localhost:%u", server->port);
+	return start_from(text);
 }
 
 /* Fetches another file. */
@@ -179,6 +187,57 @@ static void a_file(void)
 	check_lost(fetcher, 0, "");
 	fetcher_destroy(fetcher);
 	stop_server(&server);
+}
+
+/* In a directory that is a server, put a file with this build-id at `path`. */
+static void put(const char *top, const char *id, char path[static 160])
+{
+	snprintf(path, 160, "%s/buildid", top);
+	(void)mkdir(path, 0755);
+	snprintf(path, 160, "%s/buildid/%s", top, id);
+	REQUIRE(!mkdir(path, 0755));
+	snprintf(path, 160, "%s/buildid/%s/debuginfo", top, id);
+}
+
+static void write_text(const char *path)
+{
+	FILE *file = fopen(path, "we");
+
+	REQUIRE(file && fputs("file", file) >= 0 && !fclose(file));
+}
+
+/* A server may be a directory. The child may open no file outside of it: here its library
+ * follows a link. Root's child alone is so confined, and only by Landlock. */
+static void files_outside(void)
+{
+	static const char inside_id[] = BUILD_ID "fffe", outside_id[] = BUILD_ID "fffd";
+	char top[] = "/tmp/memtrace-server-XXXXXX", path[160], outside[64], text[64];
+	bool is_confined = !geteuid() && syscall(444, NULL, 0, 1) > 0;
+	struct fetcher *fetcher;
+	int inside_fd, outside_fd;
+
+	REQUIRE(mkdtemp(top) && !chmod(top, 0755));
+	snprintf(outside, sizeof(outside), "%s-outside", top);
+	write_text(outside);
+	put(top, inside_id, path);
+	write_text(path);
+	put(top, outside_id, path);
+	REQUIRE(!symlink(outside, path));
+
+	snprintf(text, sizeof(text), "file://%s", top);
+	fetcher = start_from(text);
+	inside_fd = fetcher_fetch(fetcher, inside_id);
+	outside_fd = fetcher_fetch(fetcher, outside_id);
+	if (inside_fd < 0)
+		printf("     libdebuginfod reads no directory\n");
+	CHECK(inside_fd < 0 || !is_confined || outside_fd < 0);
+	CHECK(inside_fd < 0 || is_confined || outside_fd >= 0);
+	closep(&inside_fd);
+	closep(&outside_fd);
+	fetcher_destroy(fetcher);
+	unlink(outside);
+	snprintf(path, sizeof(path), "rm -r %s", top);
+	CHECK(!system(path));
 }
 
 static void a_slow_server(enum conduct conduct)
@@ -290,6 +349,7 @@ int main(void)
 	if (!geteuid())
 		cache_fd = open(cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	RUN(a_file);
+	RUN(files_outside);
 	RUN(slow_servers);
 	RUN(large_files);
 	RUN(many_large_files);
