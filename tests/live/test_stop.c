@@ -35,6 +35,9 @@
 /* After the first signal memtrace must still hang for this time, s. */
 #define HANGS_S 0.7
 
+/* How long memtrace cleans up after a second signal before the kernel kills it, s. */
+#define CLEAN_UP_S 0.6
+
 /* The longest time from the first signal to the end while the main thread is stuck, s. */
 #define STUCK_END_S 20.0
 
@@ -150,15 +153,22 @@ static double check_gone(struct live_process *memtrace)
 	return took_s;
 }
 
-/* memtrace hangs: the first signal must not end it, the second must. */
+/* memtrace hangs: the first signal must not end it, the second must. Where removing the
+ * probes takes longer than CLEAN_UP_S, on a busy machine, memtrace is killed. */
 static void stop_twice(struct live_process *memtrace, int number, const char *when)
 {
+	double took_s;
+	int status;
+
 	live_signal(memtrace, number);
 	live_sleep(HANGS_S);
 	CHECK(live_is_running(memtrace));
 	live_signal(memtrace, number);
-	printf("%s: gone after %.3f s\n", when, check_gone(memtrace));
-	CHECK_INT(live_wait(memtrace, 1), 128 + number);
+	took_s = check_gone(memtrace);
+	printf("%s: gone after %.3f s\n", when, took_s);
+	status = live_wait(memtrace, 1);
+	if (status != 128 + SIGKILL || took_s < CLEAN_UP_S)
+		CHECK_INT(status, 128 + number);
 	live_destroy(memtrace);
 	check_untouched();
 }
