@@ -579,6 +579,23 @@ static void check_gives_way(int pid)
 	CHECK_INT(score, 1000);
 }
 
+/* The limit is 0, and it cannot raise it. */
+static void check_limit(int pid, const char *name)
+{
+	char path[64], line[256], soft[64] = "", hard[64] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", pid);
+	file = fopen(path, "re");
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)))
+			sscanf(line + strlen(name), " %63s %63s", soft, hard);
+	fclose(file);
+	CHECK_STR(soft, "0");
+	CHECK_STR(hard, "0");
+}
+
 static int count_descriptors(int pid)
 {
 	char path[64];
@@ -595,10 +612,16 @@ static int count_descriptors(int pid)
 
 static void reader_may_not(void)
 {
+	/* One of memtrace's own descriptors, which the child must not have. */
+	int own = fcntl(0, F_DUPFD_CLOEXEC, 100);
 	struct confined *confined = start(CONFINED_READER);
 
+	REQUIRE(own >= 100 && !close(own));
 	check_status(confined);
 	check_gives_way(confined_pid(confined));
+	/* It writes no file, and leaves none if it crashes. */
+	check_limit(confined_pid(confined), "Max file size");
+	check_limit(confined_pid(confined), "Max core file size");
 	for (uint32_t i = 0; i < ATTEMPTS; i++) {
 		_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
 		struct wire wire;

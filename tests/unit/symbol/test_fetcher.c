@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -321,6 +322,7 @@ static void a_child_that_hangs(void)
 	struct server server = start_server(ANSWERS);
 	struct fetcher *fetcher = start(&server);
 	uint64_t begin_ns = clock_now_ns();
+	struct rlimit most;
 	char path[64];
 	FILE *file;
 	int child;
@@ -330,6 +332,9 @@ static void a_child_that_hangs(void)
 	/* The server came first. */
 	REQUIRE(file && fscanf(file, "%*d %d", &child) == 1);
 	fclose(file);
+	/* It could not write a larger file either. */
+	REQUIRE(!prlimit(child, RLIMIT_FSIZE, NULL, &most));
+	CHECK_INT(most.rlim_max, LIMIT);
 	REQUIRE(!kill(child, SIGSTOP));
 	CHECK(fetch(fetcher) < 0);
 	CHECK(seconds_since(begin_ns) < FILE_S + 8);
