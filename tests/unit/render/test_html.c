@@ -3,6 +3,7 @@
 #include "fixture_timeline.h"
 
 #include "render/html/html.h"
+#include "render/html/parts.h"
 #include "util/sha256.h"
 
 static char *render(struct fixture *f)
@@ -342,6 +343,24 @@ static void rates_are_escaped(void)
 	CHECK_CONTAINS(html, "<span class=\"rate\">&lt;0.1 MiB/min</span>");
 }
 
+/* Names are chosen by the target: no character of them is markup, ends an attribute or
+ * changes the order of the text. */
+static void names_are_escaped(void)
+{
+	static const char name[] = "<a b=\"c\" d='e'>&lt;\n\xe2\x80\xae";
+	static const char want[] =
+		"&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;lt;\\x0a\\xe2\\x80\\xae";
+	_cleanup_(strbuf_deinit) struct strbuf out = {0};
+	struct strbuf text = {0};
+
+	html_append_text(&out, name);
+	CHECK_STR(strbuf_text(&out), want);
+	out.len = 0;
+	strbuf_append(&text, "<\"'&>");
+	html_move_text(&out, &text);
+	CHECK_STR(strbuf_text(&out), "&lt;&quot;&#39;&amp;&gt;");
+}
+
 int main(void)
 {
 	RUN(the_policy_names_script_and_style);
@@ -355,5 +374,6 @@ int main(void)
 	RUN(hostile_counts);
 	RUN(lost_blocks_have_a_card);
 	RUN(rates_are_escaped);
+	RUN(names_are_escaped);
 	return check_done();
 }
