@@ -92,6 +92,14 @@ static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slot
 	return ((uint32_t)(hash * slots >> 32) + i) & (slots - 1);
 }
 
+/* Values of `exec_awaited` (probes/process.c): a process that is not traced. */
+enum abi_exec_awaited {
+	/* a program that it executes is traced, and so are those of its descendants */
+	ABI_AWAITED_ANY = 1,
+	/* only those of its descendants */
+	ABI_AWAITED_CHILDREN,
+};
+
 /* Keys of `claims` (probes/claim.c). ABI_CLAIM_PROCESS: the tgid word of a slot, on
  * kernels without BPF atomics. ABI_CLAIM_SLOT_OF: a process that is getting a slot;
  * prevents a second slot for it. */

@@ -311,6 +311,60 @@ ALWAYS_INLINE void linker_reports_code(volatile struct abi_process *process)
 #endif
 #endif
 
+#ifdef FOLLOW_EXECS
+/* Processes that are not traced, but that what they fork and execute is: --follow-exec-of.
+ * The key is the tgid. */
+BPF_F_TABLE("hash", u32, u32, exec_awaited, ENTRIES(PROCESS_SLOTS), 0);
+
+/* enum abi_exec_awaited; 0: it is not in the table. */
+ALWAYS_INLINE u32 exec_is_awaited(u32 tgid)
+{
+	const u32 *how = exec_awaited.lookup(&tgid);
+
+	return how ? *how : 0;
+}
+
+ALWAYS_INLINE void exec_await(u32 tgid)
+{
+	u32 how = ABI_AWAITED_ANY;
+
+	if (exec_awaited.update(&tgid, &how))
+		count(ABI_PROCESSES_FULL, 1);
+}
+
+/* Is the child to be traced only when it executes a program? */
+ALWAYS_INLINE int child_awaits_exec(const struct abi_process *parent, u64 parent_tgid,
+				    int is_shared)
+{
+	if (!parent)
+		return exec_is_awaited(parent_tgid) != 0;
+#ifdef FOLLOW_EXECS_ONLY
+	/* What it does in its parent's memory counts for the parent. */
+	return !is_shared;
+#else
+	return 0;
+#endif
+}
+
+/* sched_process_exit: a thread ends, and maybe its process. */
+int on_process_end(struct bpf_raw_tracepoint_args *ctx)
+{
+	u32 tgid = current_pid_tgid() >> 32, live = 1;
+	void *signal = kernel_pointer(current_task(), OFFSET_TASK_SIGNAL);
+
+	/* The kernel has subtracted this thread (do_exit(), kernel/exit.c). */
+	if (signal)
+		bpf_probe_read_kernel(&live, sizeof(live), signal + OFFSET_SIGNAL_LIVE);
+	if (!live)
+		exec_awaited.delete(&tgid);
+	return 0;
+}
+#else
+#define exec_is_awaited(tgid)                               0
+#define child_awaits_exec(parent, parent_tgid, is_shared) 0
+#define exec_await(tgid)                                    ((void)0)
+#endif
+
 #ifdef FOLLOW_FORKS
 #ifdef UNWIND_TABLES
 /* Give the child the parent's layout, and the code ranges that on_move() checks. The
@@ -354,6 +408,20 @@ ALWAYS_INLINE void family_inherit(struct abi_process *child, struct abi_process 
 #define family_inherit(child, parent) ((void)0)
 #endif
 
+/* Does a new process use the memory of the one that forked it, as after vfork()? */
+ALWAYS_INLINE int shares_memory(const struct bpf_raw_tracepoint_args *ctx)
+{
+#ifdef OFFSET_TASK_REAL_PARENT
+	u64 parent_mm = 0, child_mm = 0;
+
+	bpf_probe_read_kernel(&parent_mm, 8, (void *)(ctx->args[0] + OFFSET_TASK_MM));
+	bpf_probe_read_kernel(&child_mm, 8, (void *)(ctx->args[1] + OFFSET_TASK_MM));
+	return child_mm && child_mm == parent_mm;
+#else
+	return 0;
+#endif
+}
+
 /* sched_process_fork (include/trace/events/sched.h), with the parent and the child. The
  * child of a traced process is traced from before its first instruction. */
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -362,26 +430,28 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	u32 parent_slot, slot, child_tid = 0, child_tgid = 0;
 	/* tgid 0: the process is not in our pid namespace. */
 	struct abi_process *parent = tgid ? process_find(tgid, &parent_slot) : NULL;
+	int is_shared;
 
 	bpf_probe_read_kernel(&child_tid, 4, (void *)(ctx->args[1] + OFFSET_TASK_PID));
 	bpf_probe_read_kernel(&child_tgid, 4, (void *)(ctx->args[1] + OFFSET_TASK_TGID));
 	/* A new thread is not a new process. */
-	if (!parent || !child_tgid || child_tid != child_tgid)
+	if (!tgid || !child_tgid || child_tid != child_tgid)
+		return 0;
+	is_shared = parent && shares_memory(ctx);
+	if (child_awaits_exec(parent, tgid, is_shared)) {
+		exec_await(child_tgid);
+		return 0;
+	}
+	if (!parent)
 		return 0;
 
 	struct abi_process *child = process_claim(child_tgid, &slot);
 
 	if (!child)
 		return 0;
-#ifdef OFFSET_TASK_REAL_PARENT
-	u64 parent_mm = 0, child_mm = 0;
-
-	bpf_probe_read_kernel(&parent_mm, 8, (void *)(ctx->args[0] + OFFSET_TASK_MM));
-	bpf_probe_read_kernel(&child_mm, 8, (void *)(ctx->args[1] + OFFSET_TASK_MM));
 	/* The child of such a child uses the memory of the first lender. */
-	if (child_mm && child_mm == parent_mm)
+	if (is_shared)
 		child->lender = parent->lender ? parent->lender : tgid;
-#endif
 	/* The child's address space is the parent's, or a copy of it. */
 	bpf_probe_read_kernel(child->allocators, sizeof(child->allocators),
 			      parent->allocators);
@@ -408,16 +478,19 @@ ALWAYS_INLINE void traffic_process_ends(u32 slot);
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	u64 tgid = current_pid_tgid() >> 32;
-	u32 slot;
+	u32 slot = 0;
 	struct abi_process *old = tgid ? process_find(tgid, &slot) : NULL;
 
 	/* The thread now has the id of the process, whatever its id was before. */
 	tid_ends();
-	if (!old)
+	if (old) {
+		/* Before the slot is retired: memtrace does the same for retired
+		 * slots. */
+		traffic_process_ends(slot);
+		old->tgid = tgid | ABI_PROCESS_RETIRED;
+	} else if (exec_is_awaited(tgid) != ABI_AWAITED_ANY) {
 		return 0;
-	/* Before the slot is retired: memtrace does the same for retired slots. */
-	traffic_process_ends(slot);
-	old->tgid = tgid | ABI_PROCESS_RETIRED;
+	}
 #ifndef ALL_PROCESSES
 	struct abi_process *fresh = process_claim(tgid, &slot);
 
@@ -430,6 +503,12 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 #endif
 		fresh->has_ranges = 0;
 		bpf_get_current_comm(fresh->command, sizeof(fresh->command));
+#ifdef FOLLOW_EXECS
+		/* After it has its slot: it must be in one of the two tables. */
+		u32 awaited = tgid;
+
+		exec_awaited.delete(&awaited);
+#endif
 	}
 #endif
 	process_news(slot);

@@ -95,6 +95,9 @@ void kernel_offsets_read(struct kernel_offsets *ret)
 			  struct_member(btf, "task_struct", "mm", &ret->task_mm, &type) &&
 			  struct_member(btf, "task_struct", "real_parent",
 					&ret->task_real_parent, &type);
+	ret->has_live =
+		struct_member(btf, "task_struct", "signal", &ret->task_signal, &type) &&
+		struct_member(btf, "signal_struct", "live", &ret->signal_live, &type);
 	ret->stack_bytes = stack_bytes(btf);
 	ret->has_stack = ret->stack_bytes && struct_member(btf, "task_struct", "stack",
 							   &ret->task_stack, &type);

@@ -31,6 +31,10 @@ struct kernel_offsets {
 	bool has_parent;           /* task_mm, task_tgid and the offset below are valid */
 	uint32_t task_real_parent; /* task_struct.real_parent */
 
+	bool has_live;        /* the two offsets below are valid */
+	uint32_t task_signal; /* task_struct.signal */
+	uint32_t signal_live; /* signal_struct.live */
+
 	bool has_stack;       /* the two numbers below are valid */
 	uint32_t task_stack;  /* task_struct.stack */
 	uint32_t stack_bytes; /* size of a kernel stack, THREAD_SIZE */

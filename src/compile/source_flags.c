@@ -57,6 +57,14 @@ static bool add_scope_flags(struct source_flags *flags, const struct source_fact
 		ok &= source_flags_add(flags, "-DALL_PROCESSES");
 	if (o->scope == SCOPE_FORKS)
 		ok &= source_flags_add(flags, "-DFOLLOW_FORKS");
+	if (o->scope == SCOPE_FORKS && o->execs != EXECS_OF_TRACED)
+		ok &= source_flags_add(flags, "-DFOLLOW_EXECS") &&
+		      source_flags_add(flags, "-DOFFSET_TASK_SIGNAL=%u",
+				       o->offsets.task_signal) &&
+		      source_flags_add(flags, "-DOFFSET_SIGNAL_LIVE=%u",
+				       o->offsets.signal_live);
+	if (o->scope == SCOPE_FORKS && o->execs == EXECS_ONLY)
+		ok &= source_flags_add(flags, "-DFOLLOW_EXECS_ONLY");
 	if (o->offsets.has_task)
 		ok &= source_flags_add(flags, "-DOFFSET_TASK_PID=%u",
 				       o->offsets.task_pid) &&

@@ -32,6 +32,14 @@ enum trace_scope {
 	SCOPE_ALL,
 };
 
+/* With SCOPE_FORKS: when a process is traced. */
+enum trace_execs {
+	EXECS_OF_TRACED, /* from its fork on, if its parent is traced */
+	/* also from its exec on, if it descends from a process of tracer_await_exec() */
+	EXECS_OF_AWAITED,
+	EXECS_ONLY, /* in both cases only from its exec on */
+};
+
 /* The programs for allocator calls (probes/hooks.c). Each contains a copy of everything
  * that it calls, so each one left out saves compile time. */
 enum source_program {
@@ -49,6 +57,7 @@ struct source_run {
 
 	/* --- the processes --- */
 	enum trace_scope scope;
+	enum trace_execs execs;
 	bool one_process; /* with SCOPE_PROCESSES: only one process will be traced */
 	struct pid_namespace pid_namespace;
 

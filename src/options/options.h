@@ -69,8 +69,11 @@ struct options {
 	size_t pid_count;
 	const char *wait_for; /* --wait-for: borrowed from argv; then pid_count is 1, and
 				 pids[0] is 0; NULL: not given */
-	bool follow_forks;    /* --follow-forks */
-	bool all;             /* --all; then no process or command */
+	const char *follow_exec_of; /* --follow-exec-of: borrowed from argv; then
+				       pid_count is 1, and pids[0] is the supervisor, or
+				       `wait_for` its name; NULL: not given */
+	bool follow_forks;          /* --follow-forks */
+	bool all;                   /* --all; then no process or command */
 	enum report_group group_by; /* --group-by, default REPORT_GROUP_PATH */
 	char *const *command;       /* after "--": argv of the program to start, ended by
 				       NULL; with --program alone: program_argv; NULL: no

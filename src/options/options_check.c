@@ -465,6 +465,7 @@ static struct error *check_format(const struct options_given *given)
 /* The other checks shall see a run with one process. */
 static void expect_process(struct options *options)
 {
+	options_settle_supervisor(options);
 	if (options->wait_for && !options->pid_count)
 		options->pid_count = 1;
 }

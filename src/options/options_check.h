@@ -38,6 +38,13 @@ enum option_id options_mode_option(const struct options_given *given);
 struct error *options_check_target(const struct options_given *given)
 	__attribute__((warn_unused_result));
 
+/* --follow-exec-of as a process id or a name (check_service.c). */
+void options_settle_supervisor(struct options *options);
+
+/* --follow-exec-of with another choice of processes (check_service.c). */
+struct error *options_check_supervisor(const struct options_given *given)
+	__attribute__((warn_unused_result));
+
 /* --wait-for, instead of other choices of processes; and --listen, which is checked last.
  * check_service.c; private to options/. */
 struct error *options_check_wait_for(const struct options_given *given)

@@ -59,6 +59,8 @@ struct error *options_check_target(const struct options_given *given)
 
 	if (options->action != ACTION_TRACE)
 		return NULL;
+	if (options->follow_exec_of)
+		return options_check_supervisor(given);
 	if (options->wait_for)
 		return options_check_wait_for(given);
 	if (options->all)

@@ -21,12 +21,23 @@ OPTION(WAIT_FOR,
 		".service; wait until it starts, and for the next one when it has "
 		"ended, until memtrace is stopped")
 
+OPTION(FOLLOW_EXEC_OF,
+	"follow-exec-of", .argument = "SUPERVISOR", .kind = KIND_PATH,
+	FIELD(follow_exec_of),
+	.expected = "a process id up to 4194304, or a name, path or unit as for --wait-for",
+	.needs = MODE_FORKS,
+	.help = "trace the programs that children of SUPERVISOR execute, also their "
+		"children's, and those that run already, but not SUPERVISOR; it is a "
+		"process id, or a name, path or unit as for --wait-for, which it then "
+		"waits for in the same way")
+
 OPTION(FOLLOW_FORKS,
 	"follow-forks", .kind = KIND_FLAG,
 	FIELD(follow_forks),
 	.needs = MODE_FORKS,
 	.help = "trace the children of the process too, from their fork on, but "
-		"not those that run already")
+		"not those that run already; with --follow-exec-of: of what it "
+		"traces")
 
 OPTION(PROGRAM,
 	"program", .argument = "FILE",

@@ -35,17 +35,23 @@ static int compare(const void *a, const void *b)
 }
 
 /* False: the process has exited, or is a zombie. */
-static bool read_process(int pid, struct process *ret)
+static bool read_stat(int pid, struct procfs_stat *ret)
 {
 	_cleanup_(freep) char *text = NULL;
-	struct procfs_stat stat;
 	size_t size;
 
 	if (procfs_read(pid, "stat", PROCFS_SMALL_BYTES, &text, &size) ||
-	    !procfs_parse_stat(text, &stat) || stat.state == 'X')
+	    !procfs_parse_stat(text, ret) || ret->state == 'X')
 		return false;
 	/* The main thread may have exited while other threads go on. */
-	if (stat.state == 'Z' && stat.thread_count <= 1)
+	return ret->state != 'Z' || ret->thread_count > 1;
+}
+
+static bool read_process(int pid, struct process *ret)
+{
+	struct procfs_stat stat;
+
+	if (!read_stat(pid, &stat))
 		return false;
 	*ret = (struct process){.pid = pid, .parent = stat.parent};
 	return true;
@@ -121,6 +127,16 @@ struct error *children_find(const int pids[], size_t count, struct children *ret
 	*ret = found;
 	found = (struct children){0};
 	return NULL;
+}
+
+bool children_has_executed(int pid, int *parent)
+{
+	struct procfs_stat stat = {.parent = 0};
+	bool is_there = read_stat(pid, &stat);
+
+	if (parent)
+		*parent = is_there ? stat.parent : 0;
+	return is_there && !(stat.flags & PROCFS_PF_NO_EXEC);
 }
 
 void children_deinit(struct children *children)

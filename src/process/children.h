@@ -3,6 +3,7 @@
 #ifndef PROCESS_CHILDREN_H
 #define PROCESS_CHILDREN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "util/error.h"
@@ -21,6 +22,11 @@ struct children {
  */
 struct error *children_find(const int pids[], size_t count, struct children *ret)
 	__attribute__((warn_unused_result));
+
+/* Has the process executed a program since it was forked? False also if it has ended.
+ * *parent (may be NULL) is set to its parent, or 0. */
+bool children_has_executed(int pid, int *parent);
+
 void children_deinit(struct children *children);
 
 #endif

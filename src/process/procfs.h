@@ -22,6 +22,7 @@ struct procfs_stat {
 /* Of include/linux/sched.h. */
 #define PROCFS_PF_IO_WORKER 0x00000010u /* PF_IO_WORKER */
 #define PROCFS_PF_KTHREAD   0x00200000u /* PF_KTHREAD */
+#define PROCFS_PF_NO_EXEC   0x00000040u /* PF_FORKNOEXEC */
 
 /* Bounds for procfs_read(): files of a few lines, and the list of mappings (65530 lines
  * is the kernel's default limit, vm.max_map_count). */

@@ -39,7 +39,10 @@ static void say_plans(struct session *s)
 	bodies = tracer_takes_bodies(config, &features);
 	for (size_t i = 0; i < s->plans.len; i++) {
 		bool is_for_all = s->tracees.scope == SCOPE_ALL;
-		const struct tracee *t = is_for_all ? NULL : s->tracees.list.data[i];
+		const struct tracee *t = is_for_all ? NULL
+					 : i < s->tracees.list.len
+						 ? s->tracees.list.data[i]
+						 : s->tracees.supervisor.process;
 
 		if (s->plans.len > 1) {
 			_cleanup_(freep) char *command = escape_dup(t->command);
@@ -184,41 +187,55 @@ static const char *hints(const struct session *s)
 		       : "; Ctrl-C ends";
 }
 
+/* The line about process `i`, or about all of them. `end` is its end. */
+static void say_traced(const struct session *s, size_t i, const char *end)
+{
+	_cleanup_(strbuf_deinit) struct strbuf objects = {0};
+	bool all = s->tracees.scope == SCOPE_ALL;
+	const struct tracee *supervisor = s->tracees.supervisor.process;
+	const struct tracee *t = all          ? NULL
+				 : supervisor ? supervisor
+					      : s->tracees.list.data[i];
+	_cleanup_(freep) char *command = t ? escape_dup(t->command) : NULL;
+	size_t count = s->tracees.list.len;
+
+	/* The supervisor's plan is the last one. */
+	describe_objects(s->plans.data[supervisor ? s->plans.len - 1 : i], &objects);
+	if (all && s->options->library)
+		fprintf(stderr,
+			"memtrace: tracing every process that maps it, %zu at "
+			"present: %s%s\n",
+			count, strbuf_text(&objects), end);
+	else if (all)
+		fprintf(stderr,
+			"memtrace: tracing every process, %zu at present: "
+			"%s%s\n",
+			named_count(), strbuf_text(&objects), end);
+	else if (supervisor)
+		fprintf(stderr,
+			"memtrace: tracing what pid %d (%s) starts, %zu at "
+			"present: %s%s\n",
+			t->pid, command ? command : "?", count, strbuf_text(&objects),
+			end);
+	else
+		fprintf(stderr, "memtrace: tracing pid %d (%s): %s%s\n", t->pid,
+			command ? command : "?", strbuf_text(&objects), end);
+}
+
 void session_say_tracing(const struct session *s)
 {
 	const struct tracer *kernel = trace_mode_can(&s->options->trace, MODE_PROCESSES)
 					      ? s->kernel_tracer
 					      : s->tracer;
-	bool all = s->tracees.scope == SCOPE_ALL;
-	size_t count = s->tracees.list.len, said = all ? 1 : count;
+	bool is_one_line = s->tracees.scope == SCOPE_ALL || s->tracees.supervisor.process;
+	size_t said = is_one_line ? 1 : s->tracees.list.len;
 
 	if (kernel)
 		kernel_say_tracing(&s->tracees, kernel, &s->kernel);
 	if (kernel == s->tracer)
 		said = 0;
-	for (size_t i = 0; i < said && i < SAID_MAX; i++) {
-		_cleanup_(strbuf_deinit) struct strbuf objects = {0};
-		const char *end = i + 1 == said ? hints(s) : "";
-
-		describe_objects(s->plans.data[i], &objects);
-		if (all && s->options->library) {
-			fprintf(stderr,
-				"memtrace: tracing every process that maps it, %zu at "
-				"present: %s%s\n",
-				count, strbuf_text(&objects), end);
-		} else if (all) {
-			fprintf(stderr,
-				"memtrace: tracing every process, %zu at present: "
-				"%s%s\n",
-				named_count(), strbuf_text(&objects), end);
-		} else {
-			const struct tracee *t = s->tracees.list.data[i];
-			_cleanup_(freep) char *command = escape_dup(t->command);
-
-			fprintf(stderr, "memtrace: tracing pid %d (%s): %s%s\n", t->pid,
-				command ? command : "?", strbuf_text(&objects), end);
-		}
-	}
+	for (size_t i = 0; i < said && i < SAID_MAX; i++)
+		say_traced(s, i, i + 1 == said ? hints(s) : "");
 	say_return_probes(s);
 	if (said > SAID_MAX)
 		fprintf(stderr, "memtrace: and %zu more%s\n", said - SAID_MAX, hints(s));

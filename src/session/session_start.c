@@ -15,6 +15,18 @@ static struct error *add_plan(struct session *s, struct plan *plan)
 	return error_no_memory();
 }
 
+/* --follow-exec-of */
+static struct error *plan_supervisor(struct session *s)
+{
+	struct plans plans = {0};
+	struct error *err = supervisor_open(&s->tracees, s->options->pids[0], &plans);
+
+	vec_foreach (plan, &plans.list)
+		err = error_first(err, add_plan(s, *plan));
+	vec_deinit(&plans.list);
+	return err;
+}
+
 struct error *session_plan(struct session *s)
 {
 	const struct options *o = s->options;
@@ -36,6 +48,8 @@ struct error *session_plan(struct session *s)
 	/* Before its memory is read, which waits for this lock, too. */
 	if (!err)
 		err = mm_locks_check(MM_LOCKS_SET_NS);
+	if (o->follow_exec_of)
+		return err ? err : plan_supervisor(s);
 	for (size_t i = 0; i < count && !err; i++) {
 		err = tracees_open(&s->tracees,
 				   o->command ? (int)s->spawn.pid : o->pids[i], &plan);
@@ -93,6 +107,9 @@ struct tracer_setup session_tracer_setup(struct session *s)
 		.config = &o->trace,
 		.mode = trace_mode_of(&o->trace),
 		.scope = s->tracees.scope,
+		.execs = !o->follow_exec_of ? EXECS_OF_TRACED
+			 : o->follow_forks  ? EXECS_OF_AWAITED
+					    : EXECS_ONLY,
 		.one_process = session_traces_one(s),
 		.event = &s->event,
 		.kernel = &s->kernel,
@@ -153,6 +170,8 @@ struct error *session_start(struct session *s)
 		err = forked_find(o, &s->children);
 	if (!err)
 		err = tracees_start(&s->tracees, s->tracer, s->plans.data, &s->plans.len);
+	if (!err)
+		err = supervisor_begin(&s->tracees);
 	if (!err)
 		err = tracer_start(s->tracer);
 	return err || !s->kernel_tracer ? err : tracer_start(s->kernel_tracer);

@@ -73,6 +73,7 @@ static struct error *open_maps(struct tracer *t)
 		{"processes", &t->maps.processes, 0, false},
 		{"claims", &t->claims, 0, false},
 		{"counters", &t->maps.counters, 0, false},
+		{"exec_awaited", &t->exec_awaited, tracer_awaits(t) ? 0 : ~0u, false},
 		{"sites_at", &sites_at, MODE_CALLS, false},
 		{"live", &t->live.outer, MODE_BLOCKS, true},
 		{"live_part", &live_part, MODE_BLOCKS, true},
@@ -189,7 +190,7 @@ static void init(struct tracer *t, const struct tracer_setup *setup)
 {
 	for (size_t i = 0; i < RAW_TRACEPOINTS; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
-	t->event_counts = t->rings.set = t->claims = t->cache.dir = -1;
+	t->event_counts = t->rings.set = t->exec_awaited = t->claims = t->cache.dir = -1;
 	for (size_t i = 0; i < MAX_PROGRAMS; i++)
 		t->programs[i] = -1;
 	fence_open(&t->fence);
@@ -210,6 +211,7 @@ static void begin_run(struct tracer *t)
 	run->config = config;
 	run->mode = &t->mode->source;
 	run->scope = tracer_can(t, MODE_PROCESSES) ? t->setup.scope : SCOPE_PROCESSES;
+	run->execs = t->setup.execs;
 	run->one_process = t->setup.one_process;
 	run->event = t->setup.event;
 	run->kernel = t->setup.kernel;

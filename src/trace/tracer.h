@@ -35,6 +35,7 @@ struct tracer_setup {
 	/* The mode of `config`, or another mode for a second tracer. */
 	const struct trace_mode *mode;
 	enum trace_scope scope;
+	enum trace_execs execs;
 	bool one_process; /* with SCOPE_PROCESSES: no second process will be traced */
 	const struct event_spec *event; /* for modes with MODE_HITS; borrowed */
 	/* For the kernel mode: trace for all processes or for one; borrowed. */
@@ -147,6 +148,22 @@ struct code_range {
 struct error *tracer_trace(struct tracer *tracer, int pid,
 			   const struct code_range ranges[], size_t count, uint32_t *ret)
 	__attribute__((warn_unused_result));
+
+/* --- tracer_execs.c: with other setup.execs than EXECS_OF_TRACED ------------------- */
+
+/* Trace the programs that descendants of the process `pid` execute from now on. `itself`:
+ * also those that it executes itself, if it is not traced. */
+struct error *tracer_await_exec(struct tracer *tracer, int pid, bool itself)
+	__attribute__((warn_unused_result));
+
+/* Undo tracer_await_exec(). Its descendants stay as they are. */
+void tracer_forget_exec(struct tracer *tracer, int pid);
+
+/* Is it a process of tracer_await_exec(), or a child of one that has executed nothing? */
+bool tracer_awaits_exec(const struct tracer *tracer, int pid);
+
+/* Is there such a process, running? Those with `itself` unset do not count. */
+bool tracer_awaits_any(const struct tracer *tracer);
 
 /* Open the gate: counting begins. */
 struct error *tracer_start(struct tracer *tracer) __attribute__((warn_unused_result));

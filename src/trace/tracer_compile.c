@@ -74,16 +74,25 @@ static struct error *explain_compile(struct error *err, const struct tracer *t)
 
 static struct error *check_forks(const struct source_run *so)
 {
+	const char *option =
+		so->execs == EXECS_OF_TRACED ? "follow-forks" : "follow-exec-of";
+
 	if (so->scope != SCOPE_FORKS)
 		return NULL;
 	if (so->pid_namespace.inode)
 		return error_create(ERROR_UNSUPPORTED,
-				    "--follow-forks works only from the initial pid "
-				    "namespace: run memtrace on the host");
+				    "--%s works only from the initial pid "
+				    "namespace: run memtrace on the host",
+				    option);
 	if (!so->offsets.has_task)
 		return error_create(ERROR_UNSUPPORTED,
-				    "--follow-forks needs the kernel's type information "
-				    "(CONFIG_DEBUG_INFO_BTF)");
+				    "--%s needs the kernel's type information "
+				    "(CONFIG_DEBUG_INFO_BTF)",
+				    option);
+	if (so->execs != EXECS_OF_TRACED && !so->offsets.has_live)
+		return error_create(ERROR_UNSUPPORTED,
+				    "--follow-exec-of cannot notice when a process ends "
+				    "on this kernel: use --pid with --follow-forks");
 	return NULL;
 }
 

@@ -60,6 +60,7 @@ enum raw_tracepoint {
 	RAW_EXEC,
 	RAW_FORK,
 	RAW_THREAD_END,
+	RAW_PROCESS_END, /* only if tracer_awaits() */
 	RAW_TRACEPOINTS,
 };
 
@@ -143,6 +144,7 @@ struct tracer {
 	/* an event that is not in a file, or the kernel's allocations */
 	struct kernel_events kernel_events;
 	struct kernel_points kernel_points; /* only of the kernel mode */
+	int exec_awaited;                   /* the map; -1: none (tracer_awaits()) */
 	int claims;                         /* lock map (bpf/claims.h) */
 	int event_counts;                   /* table of an event's hits, else -1 */
 	VEC(uint64_t) event_bases;          /* hits of each stack that were removed */
@@ -172,6 +174,12 @@ struct tracer {
 static inline bool tracer_can(const struct tracer *t, unsigned abilities)
 {
 	return source_mode_can(&t->mode->source, abilities);
+}
+
+/* Is there a table of processes whose execs are awaited (tracer_execs.c)? */
+static inline bool tracer_awaits(const struct tracer *t)
+{
+	return t->run.scope == SCOPE_FORKS && t->run.execs != EXECS_OF_TRACED;
 }
 
 /* --- tracer_attach.c -------------------------------------------------------------- */

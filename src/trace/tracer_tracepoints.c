@@ -47,5 +47,15 @@ struct error *tracer_attach_tracepoints(struct tracer *t)
 	}
 	if (t->run.scope != SCOPE_FORKS)
 		return NULL;
-	return attach_tracepoint(t, RAW_FORK, "on_fork", "sched_process_fork");
+	if (!tracer_awaits(t))
+		return attach_tracepoint(t, RAW_FORK, "on_fork", "sched_process_fork");
+	/* memtrace could find out later, but not without gaps. */
+	if (!hears_exec)
+		return error_create(ERROR_UNSUPPORTED,
+				    "cannot attach to the tracepoint sched_process_exec, "
+				    "which --follow-exec-of needs");
+	err = attach_tracepoint(t, RAW_PROCESS_END, "on_process_end",
+				"sched_process_exit");
+	return err ? err
+		   : attach_tracepoint(t, RAW_FORK, "on_fork", "sched_process_fork");
 }

@@ -11,7 +11,9 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 		.no_frame_pointers = t->config->unwind == UNWIND_CHOICE_RULES,
 		.marks_interrupted =
 			t->run.mode->is_exact && t->run.mode->is_exact(&t->run),
-		.scope = t->run.scope,
+		/* What a supervisor starts is known only when it has executed a
+		 * program. */
+		.scope = tracer_awaits(t) ? SCOPE_ALL : t->run.scope,
 		.counts_hits = tracer_can(t, MODE_HITS),
 		.fence = &t->fence,
 		.cpu_percent = t->config->unwind_cpu_percent,

@@ -9,7 +9,7 @@ struct error *forked_find(const struct options *options, struct children *ret)
 	struct error *err = NULL;
 
 	*ret = (struct children){0};
-	if (options->follow_forks && options->pid_count)
+	if (options->follow_forks && options->pid_count && !options->follow_exec_of)
 		err = children_find(options->pids, options->pid_count, ret);
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;

@@ -12,8 +12,9 @@
 
 /*
  * With --follow-forks and --pid: find the children that the processes forked before
- * memtrace started. Only later forks are followed. Without these options, or if /proc
- * cannot be listed, `ret` is empty. The caller calls children_deinit() on it.
+ * memtrace started. Only later forks are followed. Without these options, with
+ * --follow-exec-of, or if /proc cannot be listed, `ret` is empty. The caller calls
+ * children_deinit() on it.
  */
 struct error *forked_find(const struct options *options, struct children *ret)
 	__attribute__((warn_unused_result));

@@ -66,7 +66,7 @@ static enum trace_scope scope_of(const struct options *o)
 {
 	if (!o->pid_count && !o->command)
 		return SCOPE_ALL;
-	return o->follow_forks ? SCOPE_FORKS : SCOPE_PROCESSES;
+	return o->follow_forks || o->follow_exec_of ? SCOPE_FORKS : SCOPE_PROCESSES;
 }
 
 static struct error *read_kernel_names(struct tracees *ts)
@@ -104,7 +104,8 @@ static bool is_code_wanted(void *arg, int pid)
 {
 	const struct tracees *ts = arg;
 
-	return ts->scope == SCOPE_ALL || find_any(ts, pid);
+	/* What a supervisor starts is on the list a little later. */
+	return ts->scope == SCOPE_ALL || ts->supervisor.process || find_any(ts, pid);
 }
 
 bool tracees_have_our_root(void *arg, int pid)
@@ -189,6 +190,7 @@ void tracees_deinit(struct tracees *ts)
 	vec_foreach (t, &ts->list)
 		tracee_destroy(*t);
 	vec_deinit(&ts->list);
+	tracee_destroy(ts->supervisor.process);
 	vec_deinit(&ts->news);
 	vec_deinit(&ts->probed);
 	free(ts->untraced.why_unread);
@@ -436,7 +438,9 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 	ts->plan_options.breakpoints_arg = tracer;
 	ts->plan_options.is_probed = tracer_is_probed;
 	for (size_t i = 0; i < *count && !err;) {
-		struct tracee *t = ts->scope == SCOPE_ALL ? NULL : ts->list.data[i];
+		struct tracee *t = ts->scope == SCOPE_ALL || i >= ts->list.len
+					   ? NULL
+					   : ts->list.data[i];
 
 		err = attach_plan(ts, plans[i], t);
 		if (!err || !t ||

@@ -12,6 +12,7 @@
 #include "trace/tracer.h"
 #include "progress/reading.h"
 #include "tracees/return_probes.h"
+#include "tracees/supervisor.h"
 #include "tracees/tracee.h"
 #include "plan/plan.h"
 #include "snapshot/snapshot.h"
@@ -39,6 +40,7 @@ struct probed_file {
 struct tracees {
 	struct plan_options plan_options;
 	enum trace_scope scope;
+	struct supervisor supervisor; /* of --follow-exec-of */
 	struct return_probes returns;
 	const struct options *options; /* borrowed */
 	struct elf_reader *elf_reader; /* borrowed; NULL: files are read in this
@@ -113,7 +115,8 @@ struct error *tracees_open_all(struct tracees *tracees, struct plan **ret)
 
 /*
  * Attach the probes of `plans` and trace all processes on the list. The plans are in the
- * order of the processes; with SCOPE_ALL there is one plan for all. A process that return
+ * order of the processes; with SCOPE_ALL there is one plan for all, and the plan of a
+ * supervisor comes last. A process that return
  * probes could kill is left out with a message; its plan is destroyed and removed from
  * `plans`. ERROR_UNSAFE: no process is left.
  */

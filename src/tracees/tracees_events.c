@@ -34,7 +34,9 @@ bool tracees_on_event(void *arg, const struct watch_event *event)
 	case WATCH_FORK:
 		/* If memory is out, find_new() finds the process after its first traced
 		 * call. */
-		concerns = ts->scope == SCOPE_FORKS && is_followed(ts, event->parent);
+		concerns = ts->scope == SCOPE_FORKS &&
+			   (!ts->supervisor.process || ts->options->follow_forks) &&
+			   is_followed(ts, event->parent);
 		if (concerns)
 			(void)!vec_push(&ts->news,
 					((struct fresh){event->pid, event->parent}));

@@ -62,8 +62,10 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 	if (tracees_find(ts, pid))
 		return NULL;
 	err = tracee_create(pid, ts->elf_reader, &t);
-	if (err)
+	if (err) {
+		supervisor_refuses(ts, pid, err);
 		return tracees_pass_over(ts, err);
+	}
 	err = inherit(t, parent);
 	if (!err && ts->scope == SCOPE_ALL)
 		err = system_wide_ranges(ts, t);
@@ -182,6 +184,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 		/* It has exited meanwhile, or cannot be traced any more. Its data can
 		 * still be reported. */
 		say_untraceable(ts, old, err);
+		supervisor_refuses(ts, old->pid, err);
 		err = tracees_pass_over(ts, err);
 		return err ? err : follow_exit(ts, at);
 	}
@@ -324,6 +327,8 @@ static struct error *find_new(struct tracees *ts)
 		if (held[process.slot])
 			continue;
 		err = take_up(ts, process.pid, NULL);
+		/* Plan its probes: it has just executed a program. */
+		ts->look_soon |= ts->supervisor.process != NULL;
 		/* A retired slot means that the process has executed a program, which has
 		 * its own slot. The old heap is gone. */
 		if (!err && !tracees_find(ts, process.pid) &&
@@ -425,6 +430,7 @@ struct error *tracees_look(struct tracees *ts)
 	else if (is_time)
 		suspect_everything(ts);
 	may_have_exited = tracees_may_have_exited(ts);
+	supervisor_look(ts);
 	err = take_news(ts);
 	ts->look_soon = false;
 	for (size_t i = 0; i < ts->list.len && !err; i++)
@@ -472,5 +478,5 @@ bool tracees_are_gone(const struct tracees *ts)
 	vec_foreach (t, &ts->list)
 		if (!(*t)->exited)
 			return false;
-	return true;
+	return supervisor_is_gone(ts);
 }

@@ -24,11 +24,17 @@ struct host_mm {
 	struct host_xol *xol_area;
 };
 
+struct host_signal {
+	uint64_t reserved;
+	uint32_t live; /* threads that have not ended */
+};
+
 struct host_task {
 	uint64_t reserved;
 	struct host_mm *mm;
 	uint32_t pid, tgid;
 	struct host_task *real_parent;
+	struct host_signal *signal;
 	void *pt_regs; /* struct pt_regs at the top of its kernel stack */
 };
 

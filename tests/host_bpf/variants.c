@@ -38,7 +38,10 @@ static void set_usual(struct variant *v)
 			    .task_pid = offsetof(struct host_task, pid),
 			    .task_tgid = offsetof(struct host_task, tgid),
 			    .has_parent = true,
-			    .task_real_parent = offsetof(struct host_task, real_parent)},
+			    .task_real_parent = offsetof(struct host_task, real_parent),
+			    .has_live = true,
+			    .task_signal = offsetof(struct host_task, signal),
+			    .signal_live = offsetof(struct host_signal, live)},
 	};
 }
 
@@ -92,13 +95,31 @@ static void set_peak(struct variant *v)
 	v->run.peak = true;
 }
 
+static void set_execs(struct variant *v)
+{
+	v->run.execs = EXECS_ONLY;
+}
+
+static void set_execs_and_forks(struct variant *v)
+{
+	v->run.execs = EXECS_OF_AWAITED;
+}
+
 static const struct {
 	const char *name;
 	void (*set)(struct variant *v); /* NULL: as usual */
 } variants[] = {
-	{"tables", NULL},           {"full", set_full},         {"hashes", set_hashes},
-	{"sampled", set_sampled},   {"filtered", set_filtered}, {"session", set_session},
-	{"mappings", set_mappings}, {"peak", set_peak},         {"growing", set_growing},
+	{"tables", NULL},
+	{"full", set_full},
+	{"hashes", set_hashes},
+	{"sampled", set_sampled},
+	{"filtered", set_filtered},
+	{"session", set_session},
+	{"mappings", set_mappings},
+	{"peak", set_peak},
+	{"growing", set_growing},
+	{"execs", set_execs},
+	{"execs_and_forks", set_execs_and_forks},
 };
 
 bool variant_init(const char *name, struct variant *ret)

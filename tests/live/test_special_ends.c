@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/family.h"
 #include "live/trace.h"
 
 #define TIMEOUT_S 30
@@ -417,12 +418,42 @@ static void exec_of_a_program_for_32_bits(void)
 	free(path);
 }
 
+/* The supervisor is a shell, which goes on. */
+static void a_supervisor_starts_a_program_for_32_bits(void)
+{
+	char *path = live_path("for-32-bits");
+	const char *const argv[] = {"sh", "-c", "read line; \"$0\" & read line; kill $!",
+				    path, NULL};
+	struct live_process *shell, *memtrace;
+
+	write_i386_program(path);
+	if (!is_executed(path)) {
+		puts("     this kernel executes no program for i386");
+		free(path);
+		return;
+	}
+	shell = live_start(argv);
+	memtrace = memtrace_by_path("--follow-exec-of %d", live_pid(shell));
+	memtrace_await(memtrace);
+	live_send(shell, "start");
+	CHECK(live_wait_stderr(memtrace, "it is not traced, but what it executes next is",
+			       TIMEOUT_S));
+	CHECK_CONTAINS(live_stderr(memtrace), "(for-32-bits) cannot be traced: /proc/");
+	CHECK(live_is_running(memtrace));
+	live_send(shell, "end");
+	json_decref(memtrace_end(memtrace, 0));
+	CHECK(probes_gone(probes_before));
+	live_destroy(shell);
+	free(path);
+}
+
 int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
 	RUN(exec_starts_anew);
 	RUN(exec_of_a_program_for_32_bits);
+	RUN(a_supervisor_starts_a_program_for_32_bits);
 	RUN(demand_does_not_count);
 	RUN(hangup);
 	RUN(a_failed_run_leaves_files_alone);

@@ -142,9 +142,26 @@ static void of_nobody(void)
 	CHECK_INT(found.pids.len, 0);
 }
 
+static void only_forked(void)
+{
+	int child = fork(), parent = -1;
+
+	if (!child)
+		for (;;)
+			pause();
+	CHECK(!children_has_executed(child, &parent));
+	CHECK_INT(parent, getpid());
+	CHECK(children_has_executed(getpid(), NULL));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CHECK(!children_has_executed(child, &parent));
+	CHECK_INT(parent, 0);
+}
+
 int main(void)
 {
 	RUN(of_each_generation);
+	RUN(only_forked);
 	RUN(a_zombie_is_none);
 	RUN(without_its_first_thread);
 	RUN(of_nobody);

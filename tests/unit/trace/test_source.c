@@ -317,6 +317,23 @@ static void scopes_are_compiled_in(void)
 	CHECK(has_flag(source, "-DOFFSET_TASK_PID=2468"));
 	CHECK(has_flag(source, "-DOFFSET_TASK_TGID=2472"));
 	CHECK(!has_flag(source, "-DALL_PROCESSES"));
+	CHECK(!has_flag(source, "-DFOLLOW_EXECS"));
+	source_destroy(source);
+
+	run.execs = EXECS_OF_AWAITED;
+	run.offsets.task_signal = 2000;
+	run.offsets.signal_live = 4;
+	source = build(&run, &meanings);
+	CHECK(has_flag(source, "-DFOLLOW_EXECS"));
+	CHECK(has_flag(source, "-DOFFSET_TASK_SIGNAL=2000"));
+	CHECK(has_flag(source, "-DOFFSET_SIGNAL_LIVE=4"));
+	CHECK(!has_flag(source, "-DFOLLOW_EXECS_ONLY"));
+	source_destroy(source);
+
+	run.execs = EXECS_ONLY;
+	source = build(&run, &meanings);
+	CHECK(has_flag(source, "-DFOLLOW_EXECS"));
+	CHECK(has_flag(source, "-DFOLLOW_EXECS_ONLY"));
 	source_destroy(source);
 }
 
