@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracees/supervisor.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "process/children.h"
@@ -89,17 +93,35 @@ static struct error *open_descendants(struct tracees *ts, struct plans *ret)
 	return err;
 }
 
+/* A child that only waits, and has the files of memtrace mapped. -1: errno. */
+static pid_t start_image(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
 /* A supervisor may have no allocator, such as a static program. What it starts probably
- * maps the C library that memtrace maps. */
+ * maps the C library that memtrace maps. A process cannot be planned by itself. */
 static struct error *plan_own(struct tracees *ts, struct plan **ret)
 {
-	struct tracee *self;
-	struct error *err = tracee_create(getpid(), ts->elf_reader, &self);
+	pid_t pid = start_image();
+	struct tracee *image;
+	struct error *err;
 
-	if (err)
-		return err;
-	err = tracee_plan(self, &ts->plan_options, ret);
-	tracee_destroy(self);
+	if (pid < 0)
+		return error_errno(ERROR_IO, errno, "cannot fork");
+	err = tracee_create(pid, ts->elf_reader, &image);
+	if (!err) {
+		err = tracee_plan(image, &ts->plan_options, ret);
+		tracee_destroy(image);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 	return err;
 }
 

@@ -193,6 +193,22 @@ static void it_ends_with_the_last_program(void)
 	CHECK(probes_gone(probes_before));
 }
 
+/* A static program without an allocator: the C library has its probes nevertheless. */
+static void a_supervisor_without_an_allocator(void)
+{
+	const char *const argv[] = {BARE_SUPERVISOR_BINARY, NULL};
+	struct live_process *supervisor = live_start(argv);
+	struct live_process *memtrace = trace(supervisor, "");
+	json_t *report;
+
+	oracle_do(supervisor, "start");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, 0, "site_program", BLOCKS, BLOCKS * BYTES);
+	check_supervisor(report);
+	json_decref(report);
+	stop(memtrace, supervisor);
+}
+
 /* --- with a server ------------------------------------------------------------------ */
 
 static unsigned port_of(struct live_process *memtrace)
@@ -326,6 +342,7 @@ int main(void)
 	RUN(forks_are_followed_if_wanted);
 	RUN(programs_that_run_already);
 	RUN(it_ends_with_the_last_program);
+	RUN(a_supervisor_without_an_allocator);
 	RUN(restarts_under_load);
 	RUN(a_supervisor_is_waited_for);
 	RUN(processes_that_cannot_be_one);
