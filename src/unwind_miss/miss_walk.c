@@ -195,8 +195,8 @@ static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
 	if ((m->is_interrupted && !is_inside) ||
 	    !miss_processes_unchanged(w->processes, m->process, m->time_ns) ||
 	    !rule_walk(w->rules, m->process, &start, m->is_interrupted, copy,
-		       w->pcs + before, capacity_of(w, m, before), enough, count,
-		       &is_cut))
+		       w->pcs + before, capacity_of(w, m, before), enough,
+		       !w->maps->no_frame_pointers, count, &is_cut))
 		return false;
 	/* Leave out the frame of the allocator. */
 	*count -= is_inside;

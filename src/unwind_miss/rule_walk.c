@@ -19,7 +19,7 @@ static enum eval step(struct unwind_regs *regs, uint64_t rule,
 bool rule_walk(const struct rule_table *table, uint32_t slot,
 	       const struct unwind_regs *start, bool is_interrupted,
 	       const struct stack_copy *copy, uint64_t pcs[], size_t capacity,
-	       size_t enough, size_t *count, bool *is_cut)
+	       size_t enough, bool takes_guesses, size_t *count, bool *is_cut)
 {
 	struct unwind_regs regs = *start;
 	enum eval outcome;
@@ -33,9 +33,12 @@ bool rule_walk(const struct rule_table *table, uint32_t slot,
 		*count = i + 1;
 		if (UNWIND_TYPE(rule) == UNWIND_END)
 			return true;
-		/* A step by frame pointer is a guess, which only the full walk can check
-		 * against the known code (miss_walk.c). */
-		if (!unwind_can_step(rule) || UNWIND_TYPE(rule) == UNWIND_FP)
+		if (!unwind_can_step(rule))
+			return false;
+		/* A step by frame pointer is a guess. Where it leads, there must be a
+		 * rule again. */
+		if (UNWIND_TYPE(rule) == UNWIND_FP &&
+		    (!takes_guesses || !unwind_fp_usable(&regs)))
 			return false;
 		outcome = step(&regs, rule, copy);
 		*is_cut = outcome == EVAL_NO_MEMORY && *count >= enough;

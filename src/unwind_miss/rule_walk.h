@@ -19,11 +19,12 @@ struct unwind_regs;
  * `start` is a return address unless `is_interrupted`. Returns true if simple rules alone
  * lead to the outermost frame; `pcs` then has the addresses of `*count` frames. Also
  * returns true, with `*is_cut` set, if the copy or the room in `pcs` ends after at least
- * `enough` frames. The rules must be valid for the time of the copy.
+ * `enough` frames. The rules must be valid for the time of the copy. `takes_guesses`: use
+ * rules of the type UNWIND_FP, too.
  */
 bool rule_walk(const struct rule_table *table, uint32_t slot,
 	       const struct unwind_regs *start, bool is_interrupted,
 	       const struct stack_copy *copy, uint64_t pcs[], size_t capacity,
-	       size_t enough, size_t *count, bool *is_cut);
+	       size_t enough, bool takes_guesses, size_t *count, bool *is_cut);
 
 #endif

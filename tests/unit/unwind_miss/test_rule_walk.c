@@ -24,6 +24,8 @@ struct stack {
 	struct rule_table table;
 	uint64_t words[WORDS];
 	uint64_t pages;
+	uint64_t bp; /* of the leaf */
+	bool takes_guesses;
 	uint64_t pcs[CAPACITY];
 	size_t count;
 };
@@ -41,6 +43,7 @@ static void init(struct stack *s)
 	s->table.buckets = s->buckets;
 	s->table.bucket_count = BUCKETS;
 	s->pages = 1;
+	s->bp = BASE + 8 * 8;
 	put(s, LEAF, UNWIND_RULE(UNWIND_SP, 32, 0, UNWIND_BP_SAME, 0));
 	put(s, MIDDLE, UNWIND_RULE(UNWIND_BP, 16, 0, UNWIND_BP_BELOW, -16));
 	put(s, OUTER, UNWIND_RULE_END);
@@ -53,11 +56,11 @@ static bool walk_from(struct stack *s, bool is_interrupted, size_t capacity)
 {
 	bool is_cut;
 
-	const struct unwind_regs start = {LEAF, BASE, BASE + 8 * 8};
+	const struct unwind_regs start = {LEAF, BASE, s->bp};
 	const struct stack_copy copy = {BASE, s->words, sizeof(s->words), &s->pages};
 
 	return rule_walk(&s->table, SLOT, &start, is_interrupted, &copy, s->pcs, capacity,
-			 capacity + 1, &s->count, &is_cut);
+			 capacity + 1, s->takes_guesses, &s->count, &is_cut);
 }
 
 static bool walk(struct stack *s, size_t capacity)
@@ -111,6 +114,29 @@ static void by_a_word_of_memory(void)
 	CHECK_INT(s.pcs[2], OUTER);
 }
 
+/* Only if the caller wants that, the frame pointer can be one, and a rule is known for
+ * where it leads. */
+static void by_frame_pointer(void)
+{
+	struct stack s;
+
+	init(&s);
+	put(&s, MIDDLE, UNWIND_RULE_FP);
+	CHECK(!walk(&s, CAPACITY));
+	s.takes_guesses = true;
+	CHECK(walk(&s, CAPACITY));
+	CHECK_INT(s.count, 3);
+	CHECK_INT(s.pcs[2], OUTER);
+	s.words[9] = 0x999;
+	CHECK(!walk(&s, CAPACITY));
+	s.words[9] = OUTER;
+	s.bp = BASE + 8 * 8 + 4;
+	CHECK(!walk(&s, CAPACITY));
+	s.bp = BASE;
+	s.words[1] = OUTER;
+	CHECK(!walk(&s, CAPACITY));
+}
+
 static void what_takes_more_than_rules(void)
 {
 	static const uint64_t others[] = {UNWIND_NONE, UNWIND_RULE_SIGNAL,
@@ -148,6 +174,7 @@ int main(void)
 	RUN(to_the_outermost_frame);
 	RUN(from_an_interrupted_frame);
 	RUN(by_a_word_of_memory);
+	RUN(by_frame_pointer);
 	RUN(what_takes_more_than_rules);
 	return check_done();
 }
