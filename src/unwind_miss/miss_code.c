@@ -163,6 +163,12 @@ static bool map(struct miss_code *code, struct process_code *p,
 	return change.is_new;
 }
 
+static void note_change(struct process_code *p, uint64_t time_ns)
+{
+	if (p->changed_ns < time_ns)
+		p->changed_ns = time_ns;
+}
+
 static void map_reported(struct miss_code *code, struct process_code *p,
 			 const struct watch_event *event)
 {
@@ -177,8 +183,11 @@ static void map_reported(struct miss_code *code, struct process_code *p,
 	};
 
 	/* Without memory the first walk in this code is a miss. */
-	if (map(code, p, &m, images_since(event->time_ns), false) && !p->is_mapped)
-		p->is_mapped = vec_push(&code->mapped, p->pid);
+	if (map(code, p, &m, images_since(event->time_ns), false)) {
+		note_change(p, event->time_ns);
+		if (!p->is_mapped)
+			p->is_mapped = vec_push(&code->mapped, p->pid);
+	}
 }
 
 /* Only record the report: no file is opened for a process that is never asked for, as
@@ -220,6 +229,7 @@ static void executed(struct miss_code *code, const struct watch_event *event)
 	images_end(p->images, event->time_ns);
 	drop_noted(code, p);
 	p->ended_ns = event->time_ns;
+	note_change(p, event->time_ns);
 	p->slot = CODE_NO_SLOT;
 	p->exited_ns = p->moves = 0;
 	p->must_read = p->is_doubtful = false;
@@ -437,6 +447,8 @@ static bool read_maps(struct miss_code *code, struct process_code *p,
 		/* Files first: anonymous code may belong to files next to it. */
 		*is_new |= take_mappings(code, p, &maps, time, true);
 		*is_new |= take_mappings(code, p, &maps, time, false);
+		if (*is_new && !is_first)
+			note_change(p, now_ns);
 		p->must_read = false;
 		p->read_ns = now_ns;
 		p->moves = moves;

@@ -41,9 +41,11 @@ struct process_code {
 	/* the mappings could not be read, and are not read before; CLOCK_MONOTONIC ns */
 	uint64_t next_read_ns;
 	struct budget reading; /* time spent reading its mappings */
-	uint64_t ended_ns;     /* last exec, CLOCK_MONOTONIC ns; 0 = none seen */
-	uint64_t exited_ns;    /* exit, CLOCK_MONOTONIC ns; 0 = none seen */
-	bool is_mapped;        /* it is in miss_code.mapped */
+	/* when its code last changed, CLOCK_MONOTONIC ns; 0: not since it is known */
+	uint64_t changed_ns;
+	uint64_t ended_ns;  /* last exec, CLOCK_MONOTONIC ns; 0 = none seen */
+	uint64_t exited_ns; /* exit, CLOCK_MONOTONIC ns; 0 = none seen */
+	bool is_mapped;     /* it is in miss_code.mapped */
 	/* it was never asked for: `noted` has the reports, which are not in `images`
 	 * yet */
 	bool is_noted;

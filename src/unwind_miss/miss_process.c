@@ -288,7 +288,8 @@ struct process_code *miss_processes_get(struct miss_processes *processes, uint32
 	p->read = now.changes;
 	p->moves = now.moves;
 	p->known = now.changes;
-	p->known_ns = clock_now_ns();
+	if (p->known_ns <= code->changed_ns)
+		p->known_ns = code->changed_ns + 1;
 	__atomic_store_n(&record->code_known, now.changes, __ATOMIC_SEQ_CST);
 	return code;
 }

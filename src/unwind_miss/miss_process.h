@@ -13,9 +13,10 @@
 #include "unwind_miss/unwind_tables.h"
 
 struct miss_process {
-	uint64_t tgid;     /* 0: none */
-	uint64_t known;    /* acknowledged value of code_changes, or MISS_HANDLER_NEVER */
-	uint64_t known_ns; /* CLOCK_MONOTONIC ns since when its code is known; 0: never */
+	uint64_t tgid;  /* 0: none */
+	uint64_t known; /* acknowledged value of code_changes, or MISS_HANDLER_NEVER */
+	/* CLOCK_MONOTONIC ns since when its code has not changed; 0: not known */
+	uint64_t known_ns;
 	/* code_changes when the mappings were last known; only the part that the kernel
 	 * does not report is used */
 	uint64_t read;

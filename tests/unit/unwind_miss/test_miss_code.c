@@ -275,12 +275,14 @@ static void code_in_the_place_of_code(void)
 	struct process_code *p = miss_code_of(&code, pid, 3, true, &reported);
 
 	REQUIRE(p);
+	CHECK_INT(p->changed_ns, 0);
 	run(&job, 'm');
 	miss_code_catch_up(&code);
 	uint64_t at = *(uint64_t *)(void *)(job.answer + 2), mapped_ns = clock_now_ns();
 
 	REQUIRE(images_find(p->images, at, NOW, &found));
 	CHECK_INT(replaced.times, 0);
+	CHECK(p->changed_ns && p->changed_ns < mapped_ns);
 	tag_now = 8;
 	run(&job, 'r');
 	miss_code_catch_up(&code);
@@ -294,12 +296,16 @@ static void code_in_the_place_of_code(void)
 
 	/* Lost events make memtrace read /proc, which shows nothing new. */
 	size_t before = images_count(p->images);
+	uint64_t changed_ns = p->changed_ns;
+
+	CHECK(changed_ns > mapped_ns);
 
 	p->must_read = true;
 	p->next_look_ns = 0;
 	CHECK(miss_code_of(&code, pid, 3, true, &reported) == p);
 	CHECK(!p->must_read);
 	CHECK_INT(images_count(p->images), before);
+	CHECK_INT(p->changed_ns, changed_ns);
 	miss_code_deinit(&code);
 	stop(&job, &child);
 }
@@ -351,6 +357,7 @@ static void code_that_was_moved(void)
 		CHECK(replaced.what.was_ns < before_ns);
 		CHECK(replaced.what.is_ns >= before_ns);
 		CHECK(images_find(p->images, at, NOW, &found) && !found.cfi);
+		CHECK(p->changed_ns >= moved_ns);
 		/* The code between the two readings is unknown, unless the time of the
 		 * change is known. */
 		if (ways[i].is_told_when) {
