@@ -111,6 +111,7 @@ struct tracer_setup session_tracer_setup(struct session *s)
 			 : o->follow_forks  ? EXECS_OF_AWAITED
 					    : EXECS_ONLY,
 		.one_process = session_traces_one(s),
+		.are_held = o->command,
 		.event = &s->event,
 		.kernel = &s->kernel,
 		.refuse_returns = return_probes_refuse,

@@ -37,6 +37,7 @@ struct tracer_setup {
 	enum trace_scope scope;
 	enum trace_execs execs;
 	bool one_process; /* with SCOPE_PROCESSES: no second process will be traced */
+	bool are_held;    /* the first processes wait for the trace to begin */
 	const struct event_spec *event; /* for modes with MODE_HITS; borrowed */
 	/* For the kernel mode: trace for all processes or for one; borrowed. */
 	const struct kernel_trace *kernel;

@@ -43,10 +43,6 @@
 #define SWEEP_FULL_NS  UINT64_C(100000000)
 #define SWEEP_WAITS    10
 
-/* How long the start of a run waits for unwind tables: enough for a program of 10 MB and
- * its libraries. */
-#define SWEEP_FIRST_NS UINT64_C(20000000)
-
 /* How long the handler sleeps before it checks again whether it may work. */
 #define REST_MS 1000
 
@@ -88,7 +84,7 @@ struct miss_handler {
 	uint64_t reserve_ns;     /* extra processor time of that thread, ns */
 	bool is_spent; /* the allowance and reserve_ns were used up when last charged */
 	bool ends_when_spent; /* then end the batch; false: stop unwinding, only store */
-	uint64_t swept_ns;    /* part of SWEEP_FIRST_NS that the start has used */
+	uint64_t swept_ns;    /* part of first_sweep_ns that the start has used */
 	uint64_t pruned_ns;   /* last pruning, CLOCK_MONOTONIC ns */
 	pthread_mutex_t lock; /* protects the above, except `aliases` */
 	pthread_mutex_t alias_lock; /* held only briefly; taken last */
@@ -448,12 +444,12 @@ void miss_handler_destroy(struct miss_handler *l)
 /* Build unwind tables before counting begins, so that the first stacks find them. */
 static void sweep_first(struct miss_handler *l)
 {
-	uint64_t begun_ns = clock_now_ns();
+	uint64_t begun_ns = clock_now_ns(), limit_ns = l->maps.first_sweep_ns;
 
-	if (l->swept_ns >= SWEEP_FIRST_NS)
+	if (l->swept_ns >= limit_ns)
 		return;
-	(void)unwind_tables_sweep(&l->tables.files, SWEEP_FIRST_NS,
-				  begun_ns + SWEEP_FIRST_NS - l->swept_ns);
+	(void)unwind_tables_sweep(&l->tables.files, limit_ns,
+				  begun_ns + limit_ns - l->swept_ns);
 	l->swept_ns += clock_now_ns() - begun_ns;
 }
 

@@ -28,6 +28,8 @@ struct miss_maps {
 	/* Share of one processor for the miss handler: 1..100 percent, averaged over
 	 * 20 s. */
 	unsigned cpu_percent;
+	/* How long the start of a run waits for unwind tables, at most. */
+	uint64_t first_sweep_ns;
 	struct stack_tables *stacks;
 	int misses, rules, rule_spill, moves;
 	int layouts, unwind_pages,

@@ -163,6 +163,30 @@ static void program_by_name(void)
 	CHECK(probes_gone(probes_before));
 }
 
+/* The unwind tables of a large program are built before it runs. Without them some 8,000
+ * stacks of clang's start would be unwound from copies. */
+static void large_program(void)
+{
+	const char *const argv[] = {memtrace_path, "-v",        "--format", "json", "--",
+				    "clang",       "-c",        "-x",       "c",    "-o",
+				    "/dev/null",   "/dev/null", NULL};
+	struct live_process *memtrace;
+	json_t *report = run(argv, 0, &memtrace);
+	const char *said =
+		strstr(live_stderr(memtrace), " stacks were unwound from copies");
+	long unwound = -1;
+
+	while (said && said > live_stderr(memtrace) && said[-1] != ' ')
+		said--;
+	if (said)
+		unwound = strtol(said, NULL, 10);
+	printf("     clang: %ld stacks unwound from copies\n", unwound);
+	CHECK(unwound >= 0 && unwound < 1500);
+	CHECK(live_int(report, "heap.totals.allocations") > 5000);
+	json_decref(report);
+	live_destroy(memtrace);
+}
+
 /* PATH is searched, as a shell does. The run ends before the command, and memtrace still
  * exits with the command's status. */
 static void run_over_before_the_command(void)
@@ -235,6 +259,7 @@ int main(void)
 	RUN(killed_by_a_signal);
 	RUN(commands_that_cannot_run);
 	RUN(program_by_name);
+	RUN(large_program);
 	RUN(run_over_before_the_command);
 	RUN(termination_is_passed_on);
 	RUN(dry_run_leaves_no_command);
