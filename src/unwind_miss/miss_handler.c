@@ -341,8 +341,8 @@ static struct error *map_tables(struct miss_handler *l)
 	err = mapped_table(maps->rules, l->rules_bytes, &rules);
 	if (err)
 		return err;
-	l->rules.buckets = rules;
-	l->rules.bucket_count = maps->sizes->rule_buckets;
+	if (!rule_table_init(&l->rules, rules, maps->sizes->rule_buckets))
+		return error_no_memory();
 	l->rules.spill_fd = maps->rule_spill;
 	l->rules.control = maps->control;
 	l->stacks.numbers_fd = maps->stack_numbers;

@@ -2,6 +2,7 @@
 #include "unwind_miss/rule_table.h"
 
 #include <linux/bpf.h>
+#include <stdlib.h>
 
 #include "abi.h"
 #include "abi_walk.h"
@@ -10,8 +11,18 @@
 
 _Static_assert(RULE_TABLE_SLOTS - 1 == ABI_RULE_SLOT(UINT64_MAX), "one for each slot");
 
+bool rule_table_init(struct rule_table *table, struct abi_rule_bucket *buckets,
+		     uint32_t bucket_count)
+{
+	table->buckets = buckets;
+	table->bucket_count = bucket_count;
+	table->next = calloc((size_t)bucket_count * ABI_RULE_WAYS, sizeof(*table->next));
+	return table->next;
+}
+
 void rule_table_deinit(struct rule_table *table)
 {
+	free(table->next);
 	vec_deinit(&table->spilled);
 }
 
@@ -36,12 +47,20 @@ static void spill(struct rule_table *table, uint64_t key, uint64_t rule)
 	__atomic_add_fetch(&table->control->spilled_rules, 1, __ATOMIC_SEQ_CST);
 }
 
+static void add_to_list(struct rule_table *table, uint32_t slot, uint32_t bucket, int way)
+{
+	uint32_t i = bucket * ABI_RULE_WAYS + (uint32_t)way;
+
+	table->next[i] = table->first[slot];
+	table->first[slot] = i + 1;
+}
+
 void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 		    bool is_interrupted, uint64_t rule)
 {
 	uint64_t key = ABI_RULE_KEY(slot, pc, is_interrupted ? ABI_RULE_INTERRUPTED : 0);
-	struct abi_rule_bucket *b =
-		&table->buckets[abi_rule_at(key, table->bucket_count)];
+	uint32_t bucket = abi_rule_at(key, table->bucket_count);
+	struct abi_rule_bucket *b = &table->buckets[bucket];
 	int empty = -1;
 
 	for (int i = 0; i < ABI_RULE_WAYS; i++) {
@@ -59,6 +78,7 @@ void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 	/* Store the rule first: a probe that sees the key must see the rule. */
 	__atomic_store_n(&b->rule[empty], rule, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&b->key[empty], key, __ATOMIC_SEQ_CST);
+	add_to_list(table, slot, bucket, empty);
 	table->count++;
 	table->held[slot]++;
 }
@@ -81,32 +101,41 @@ bool rule_table_is_crowded(const struct rule_table *table)
 	return table->spilled.len > ABI_RULE_SPILL / 2;
 }
 
-static bool goes(uint64_t key, uint32_t slot,
-		 bool (*keep)(void *arg, uint64_t pc, bool is_interrupted), void *arg)
+static bool stays(uint64_t key, bool (*keep)(void *arg, uint64_t pc, bool is_interrupted),
+		  void *arg)
 {
-	return key && ABI_RULE_SLOT(key) == slot &&
-	       !(keep && keep(arg, ABI_KEY_ADDRESS(key), key & ABI_RULE_INTERRUPTED));
+	return keep && keep(arg, ABI_KEY_ADDRESS(key), key & ABI_RULE_INTERRUPTED);
 }
 
-void rule_table_purge(struct rule_table *table, uint32_t slot,
-		      bool (*keep)(void *arg, uint64_t pc, bool is_interrupted),
-		      void *arg)
+static void purge_buckets(struct rule_table *table, uint32_t slot,
+			  bool (*keep)(void *arg, uint64_t pc, bool is_interrupted),
+			  void *arg)
+{
+	uint32_t *at = &table->first[slot];
+
+	while (*at) {
+		uint32_t i = *at - 1;
+		uint64_t *key = &table->buckets[i / ABI_RULE_WAYS].key[i % ABI_RULE_WAYS];
+
+		if (stays(*key, keep, arg)) {
+			at = &table->next[i];
+			continue;
+		}
+		__atomic_store_n(key, 0, __ATOMIC_SEQ_CST);
+		*at = table->next[i];
+		table->count--;
+		table->held[slot]--;
+	}
+}
+
+static void purge_spilled(struct rule_table *table, uint32_t slot,
+			  bool (*keep)(void *arg, uint64_t pc, bool is_interrupted),
+			  void *arg)
 {
 	size_t kept = 0;
 
-	for (uint32_t i = 0; i < table->bucket_count && table->held[slot]; i++) {
-		struct abi_rule_bucket *b = &table->buckets[i];
-
-		for (int way = 0; way < ABI_RULE_WAYS; way++) {
-			if (!goes(b->key[way], slot, keep, arg))
-				continue;
-			__atomic_store_n(&b->key[way], 0, __ATOMIC_SEQ_CST);
-			table->count--;
-			table->held[slot]--;
-		}
-	}
 	vec_foreach (key, &table->spilled) {
-		if (!goes(*key, slot, keep, arg)) {
+		if (ABI_RULE_SLOT(*key) != slot || stays(*key, keep, arg)) {
 			table->spilled.data[kept++] = *key;
 			continue;
 		}
@@ -116,4 +145,14 @@ void rule_table_purge(struct rule_table *table, uint32_t slot,
 		__atomic_sub_fetch(&table->control->spilled_rules, 1, __ATOMIC_SEQ_CST);
 	}
 	table->spilled.len = kept;
+}
+
+void rule_table_purge(struct rule_table *table, uint32_t slot,
+		      bool (*keep)(void *arg, uint64_t pc, bool is_interrupted),
+		      void *arg)
+{
+	purge_buckets(table, slot, keep, arg);
+	/* Most processes have no rule there. */
+	if (table->held[slot])
+		purge_spilled(table, slot, keep, arg);
 }

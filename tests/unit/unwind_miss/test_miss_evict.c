@@ -37,10 +37,9 @@ static struct tables *open_tables(void)
 
 	REQUIRE(t);
 	t->sizes.process_slots = SLOTS;
-	t->rules = (struct rule_table){.buckets = t->buckets,
-				       .bucket_count = BUCKETS,
-				       .spill_fd = -1,
-				       .control = &t->control};
+	t->rules.spill_fd = -1;
+	t->rules.control = &t->control;
+	REQUIRE(rule_table_init(&t->rules, t->buckets, BUCKETS));
 	t->maps = (struct miss_maps){.processes = t->processes,
 				     .control = &t->control,
 				     .sizes = &t->sizes,

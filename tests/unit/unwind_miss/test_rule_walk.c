@@ -21,6 +21,7 @@
 
 struct stack {
 	struct abi_rule_bucket buckets[BUCKETS];
+	uint32_t next[BUCKETS * ABI_RULE_WAYS];
 	struct rule_table table;
 	uint64_t words[WORDS];
 	uint64_t pages;
@@ -42,6 +43,7 @@ static void init(struct stack *s)
 	memset(s, 0, sizeof(*s));
 	s->table.buckets = s->buckets;
 	s->table.bucket_count = BUCKETS;
+	s->table.next = s->next;
 	s->pages = 1;
 	s->bp = BASE + 8 * 8;
 	put(s, LEAF, UNWIND_RULE(UNWIND_SP, 32, 0, UNWIND_BP_SAME, 0));
