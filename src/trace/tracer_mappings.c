@@ -111,8 +111,6 @@ bool tracer_remove_mappings(struct tracer *t, uint32_t slot)
 	struct snapshot_totals *gone = &t->gone[BLOCK_MAPPING];
 	bool had_some;
 
-	/* Its events may still be in the ring; it makes no further ones. */
-	tracer_poll(t);
 	for (size_t i = 0; i < t->books.len; i++) {
 		struct slot_book *b = &t->books.data[i];
 

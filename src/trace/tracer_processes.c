@@ -275,21 +275,44 @@ void tracer_retire(struct tracer *t, uint32_t slot)
 		traffic_tables_end_process(&t->traffic, slot);
 }
 
-/* Make the slot available to other processes. Returns true if its process had
+/* Make the slots available to other processes. Sets held[slot] if its process had
  * mappings. */
-static bool free_slot(struct tracer *t, uint32_t slot)
+static void free_slots(struct tracer *t, const uint32_t slots[], size_t count,
+		       bool held[])
 {
-	struct abi_process *p = &t->processes[slot];
-	bool had_mappings = tracer_remove_mappings(t, slot);
-
-	if (t->mode->end_process)
-		t->mode->end_process(t, slot);
+	if (!count)
+		return;
+	/* Their events may still be in the ring; they make no further ones. Once for all
+	 * of them: hundreds may exit at once. */
+	tracer_poll(t);
+	for (size_t i = 0; i < count; i++) {
+		held[slots[i]] |= tracer_remove_mappings(t, slots[i]);
+		if (t->mode->end_process)
+			t->mode->end_process(t, slots[i]);
+	}
 	if (t->handler)
-		miss_handler_remove(t->handler, slot);
-	memset(p->command, 0, sizeof(p->command));
-	p->has_ranges = 0;
-	__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
-	return had_mappings;
+		miss_handler_remove(t->handler, slots, count);
+	for (size_t i = 0; i < count; i++) {
+		struct abi_process *p = &t->processes[slots[i]];
+
+		memset(p->command, 0, sizeof(p->command));
+		p->has_ranges = 0;
+		__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
+	}
+}
+
+/* The slots of `gone`, in the order of `slots` and without repetitions. Returns their
+ * number. */
+static size_t list_gone(const uint32_t slots[], size_t count, bool gone[], uint32_t ret[])
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (gone[slots[i]])
+			ret[len++] = slots[i];
+		gone[slots[i]] = false;
+	}
+	return len;
 }
 
 struct error *tracer_remove(struct tracer *t, const uint32_t slots[], size_t count,
@@ -298,10 +321,11 @@ struct error *tracer_remove(struct tracer *t, const uint32_t slots[], size_t cou
 	uint32_t slot_count = t->source->sizes.process_slots;
 	_cleanup_(freep) bool *gone = calloc(slot_count, sizeof(*gone));
 	_cleanup_(freep) bool *held = calloc(slot_count, sizeof(*held));
-	uint64_t held_count = 0;
+	_cleanup_(freep) uint32_t *freed = calloc(slot_count, sizeof(*freed));
 	struct error *err;
+	size_t len;
 
-	if (!gone || !held)
+	if (!gone || !held || !freed)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		gone[slots[i]] = tracer_is_retired(t, slots[i]);
@@ -317,16 +341,11 @@ struct error *tracer_remove(struct tracer *t, const uint32_t slots[], size_t cou
 	 * elsewhere. */
 	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
 		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
-	for (size_t i = 0; !err && i < count; i++) {
-		uint32_t slot = slots[i];
-
-		if (!gone[slot])
-			continue;
-		gone[slot] = false;
-		held[slot] |= free_slot(t, slot);
-		held_count += held[slot];
-	}
-	if (held_ret)
-		*held_ret += held_count;
-	return err;
+	if (err)
+		return err;
+	len = list_gone(slots, count, gone, freed);
+	free_slots(t, freed, len, held);
+	for (size_t i = 0; held_ret && i < len; i++)
+		*held_ret += held[freed[i]];
+	return NULL;
 }

@@ -432,7 +432,8 @@ struct error *tracer_open_ring(struct tracer *t) __attribute__((warn_unused_resu
  * alone. */
 void tracer_open_news(struct tracer *t);
 
-/* Drop the mappings of a process. Returns true if it had any. */
+/* Drop the mappings of a process that has ended. Its events may still be in the ring:
+ * call tracer_poll() first. Returns true if it had any mappings. */
 bool tracer_remove_mappings(struct tracer *t, uint32_t slot);
 
 /* Ask for the stack of each mapping, before miss_handler_sweep(). */

@@ -515,13 +515,15 @@ void miss_handler_look_over(struct miss_handler *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void miss_handler_remove(struct miss_handler *l, uint32_t slot)
+void miss_handler_remove(struct miss_handler *l, const uint32_t slots[], size_t count)
 {
-	/* The ring may still have misses of it: with many processes, more than one batch.
-	 * They must be handled before the slot gets another process with other code. */
+	/* The ring may still have misses of them: with many processes, more than one
+	 * batch. They must be handled before a slot gets another process with other code.
+	 */
 	miss_handler_catch_up(l);
 	lock_soon(l);
-	miss_processes_remove(&l->processes, slot);
+	for (size_t i = 0; i < count; i++)
+		miss_processes_remove(&l->processes, slots[i]);
 	pthread_mutex_unlock(&l->lock);
 }
 

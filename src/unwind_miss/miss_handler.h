@@ -26,8 +26,9 @@ void miss_handler_destroy(struct miss_handler *handler);
  * later mappings, forks and execs of the process. */
 void miss_handler_prepare(struct miss_handler *handler, uint32_t slot);
 
-/* The slot's process has ended: remove its rules and its other state. */
-void miss_handler_remove(struct miss_handler *handler, uint32_t slot);
+/* The slots' processes have ended: remove their rules and their other state. */
+void miss_handler_remove(struct miss_handler *handler, const uint32_t slots[],
+			 size_t count);
 
 /* Have the miss handler read the kernel's reports about mappings now. */
 void miss_handler_wake(struct miss_handler *handler);
