@@ -22,11 +22,6 @@
 #define CHILDREN 3000
 #define SLOTS    "1024"
 
-/* On a quiet machine children come faster than memtrace can give back their slots. So
- * many come at a time, and then none for a while. */
-#define CHILDREN_AT_ONCE 500
-#define PAUSE_S          0.5
-
 /* --- code that is made and freed --------------------------------------------------- */
 
 /* Checks that the only stack with blocks is complete and leads to main(). */
@@ -85,21 +80,13 @@ static struct live_process *begin(struct live_process **target, const char *opti
 	return memtrace;
 }
 
-static void fork_in_turns(struct live_process *target)
-{
-	for (int i = 0; i < CHILDREN; i += CHILDREN_AT_ONCE) {
-		oracle_do(target, "children %d", CHILDREN_AT_ONCE);
-		live_sleep(PAUSE_S);
-	}
-}
-
 static void children_between(const char *options)
 {
 	struct live_process *target, *memtrace = begin(&target, options);
 	int64_t listed, dropped;
 	json_t *report;
 
-	fork_in_turns(target);
+	oracle_do(target, "children %d", CHILDREN);
 	report = memtrace_report(memtrace);
 	listed = (int64_t)json_array_size(live_get(report, "targets")) - 1;
 	dropped = live_int(report, "losses.processes_dropped");
