@@ -115,6 +115,37 @@ static void programs_are_traced(void)
 	stop(memtrace, supervisor);
 }
 
+/* Each program that has ended is in one report, also if reports come meanwhile. */
+static void reports_at_intervals(void)
+{
+	struct live_process *supervisor = target_start(SUPERVISOR_BINARY);
+	struct live_process *memtrace = trace(supervisor, "-i 0.2");
+	int64_t blocks = 0, reports = 0, with_programs = 0;
+	json_t *report;
+
+	live_send(supervisor, "run 100");
+	while (blocks < 100 * BLOCKS && ++reports < 100) {
+		int64_t ended;
+
+		report = live_read_json(memtrace, TIMEOUT_S);
+		REQUIRE(report);
+		ended = sum_of(report, "heap", 0, "site_program", NULL).blocks;
+		blocks += ended;
+		with_programs += ended > 0;
+		check_supervisor(report);
+		json_decref(report);
+	}
+	/* A program that runs during a report is in the next one, too. */
+	CHECK(blocks >= 100 * BLOCKS && blocks <= (100 + reports) * BLOCKS);
+	CHECK(with_programs > 0);
+	json_decref(live_read_json(supervisor, TIMEOUT_S));
+	live_signal(memtrace, SIGUSR1);
+	report = memtrace_report_of(memtrace, "demand", NULL);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 100 * BLOCKS);
+	json_decref(report);
+	stop(memtrace, supervisor);
+}
+
 static void forks_are_followed_if_wanted(void)
 {
 	struct live_process *supervisor = target_start(SUPERVISOR_BINARY);
@@ -339,6 +370,7 @@ int main(void)
 	live_require_root();
 	probes_before = probes_find();
 	RUN(programs_are_traced);
+	RUN(reports_at_intervals);
 	RUN(forks_are_followed_if_wanted);
 	RUN(programs_that_run_already);
 	RUN(it_ends_with_the_last_program);
