@@ -74,6 +74,7 @@ static void drop_names(struct tracee *t)
 	symbolizer_destroy(t->symbolizer);
 	t->frames = NULL;
 	t->symbolizer = t->user = NULL;
+	t->may_lack_names = false;
 }
 
 void tracee_destroy(struct tracee *t)
@@ -130,6 +131,8 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 	if (err)
 		return err;
 	t->user = user;
+	/* Then some of its files may not have been opened. */
+	t->may_lack_names = proc_has_exited(t->proc);
 	t->frames = frame_cache_create(t->symbolizer);
 	if (!t->frames)
 		return error_no_memory();
@@ -360,6 +363,7 @@ void tracee_take_names(struct tracee *heir, struct tracee *from)
 	heir->symbolizer = take(from->symbolizer);
 	heir->user = take(from->user);
 	heir->frames = take(from->frames);
+	heir->may_lack_names = from->may_lack_names;
 	heir->named = from->named ? take(from->named) : take(from->proc);
 }
 

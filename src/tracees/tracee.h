@@ -48,6 +48,7 @@ struct tracee {
 				    reader (symbol/reader.h); NULL: all names are the
 				    kernel's. Borrowed. */
 	struct frame_cache *frames;
+	bool may_lack_names;               /* it exited while `user` was created */
 	const struct kernel_names *kernel; /* names its frames in the kernel; NULL: it has
 					      none. Borrowed. */
 	struct proc *named; /* the process that the names were taken from; NULL: this

@@ -193,8 +193,8 @@ static struct error *recall(struct recall *r, struct tracee *t)
 	if (!watched_code_list(t->reported_code, &reported))
 		return error_no_memory();
 	err = recall_code(t, &reported, files, &maps, &added);
-	if (!err && maps.mappings.len && r->stand_ins && (added || !t->frames) &&
-	    !is_named(r, &t->modules)) {
+	if (!err && maps.mappings.len && r->stand_ins &&
+	    (added || !t->frames || t->may_lack_names) && !is_named(r, &t->modules)) {
 		r->stand_ins--;
 		err = open_names(r, t, &maps, files->root_fd);
 		if (!err && t->frames)
@@ -236,7 +236,7 @@ struct error *tracees_recall(struct tracees *ts, const struct families *families
 	hashmap_init(&r.named, hashmap_seed());
 	err = find_roots(&r);
 	vec_foreach (t, &ts->list)
-		if (!err && (*t)->frames)
+		if (!err && (*t)->frames && !(*t)->may_lack_names)
 			err = note_named(&r, &(*t)->modules);
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];
