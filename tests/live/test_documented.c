@@ -126,7 +126,8 @@ static void replace_pids(const char *word, char *ret, size_t size)
 
 static bool takes_pid(const char *option)
 {
-	return !strcmp(option, "-p") || !strcmp(option, "--pid");
+	return !strcmp(option, "-p") || !strcmp(option, "--pid") ||
+	       !strcmp(option, "--follow-exec-of");
 }
 
 /* The arguments, with --force and, if the command traces, an early end before "--". */
@@ -206,8 +207,10 @@ static void run_command(void *data, struct doc_command *command)
 	int status;
 
 	(void)data;
-	/* Such a run has no end of its own; live.wait_for makes some. */
-	if (strstr(command->line, "--wait-for"))
+	/* Such a run has no end of its own; live.wait_for and live.supervised make
+	 * some. */
+	if (strstr(command->line, "--wait-for") ||
+	    strstr(command->line, "--follow-exec-of supervisord"))
 		return;
 	complete(command, words, argv);
 	if (is_known(argv))
