@@ -171,6 +171,14 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 }
 #endif
 
+/* The number of bytes to send. Before Linux 5.16 the verifier forgets the bound of a number
+ * that is stored on the stack. So kernels without may_goto get the constant `most`. */
+#if LOOPS_ARE_SHORT
+#define SEND_BYTES(bytes, most) (most)
+#else
+#define SEND_BYTES(bytes, most) (bytes)
+#endif
+
 /* The bounds of the next functions are checked where the verifier needs to see them. */
 
 /* Send the replaced return addresses, if there are any. Returns 0 if the ring has no
@@ -190,7 +198,8 @@ ALWAYS_INLINE int miss_send_replaced(void *ring, struct abi_miss_room *r)
 	bytes = ABI_MISS_REPLACED_BYTES(count);
 	barrier_var(bytes);
 	return bytes <= sizeof(r->replaced) &&
-	       !bpf_ringbuf_output(ring, &r->replaced, bytes, 0);
+	       !bpf_ringbuf_output(ring, &r->replaced,
+				   SEND_BYTES(bytes, sizeof(r->replaced)), 0);
 }
 
 /* Send the frames that were walked, if there are any. Returns 0 if the ring has no
@@ -211,9 +220,11 @@ ALWAYS_INLINE int miss_send_frames(void *ring, struct abi_miss_room *r,
 	barrier_var(bytes);
 	if (bytes > sizeof(r->frames.pc))
 		return 0;
-	bpf_probe_read_kernel(r->frames.pc, bytes, s->walked.pc);
+	bpf_probe_read_kernel(r->frames.pc, SEND_BYTES(bytes, sizeof(r->frames.pc)),
+			      s->walked.pc);
 	bytes += __builtin_offsetof(struct abi_miss_frames, pc);
-	return !bpf_ringbuf_output(ring, &r->frames, bytes, 0);
+	return !bpf_ringbuf_output(ring, &r->frames,
+				   SEND_BYTES(bytes, sizeof(r->frames)), 0);
 }
 
 /* --- the walk --------------------------------------------------------------------- */
@@ -374,7 +385,8 @@ ALWAYS_INLINE u32 miss_send_walked(const struct tracee *t, const struct walk *w,
 	/* The verifier needs to see this bound here. */
 	barrier_var(bytes);
 	if (!miss_number_fits(number) || bytes > ABI_WALKED_BYTES(STACK_DEPTH) ||
-	    bpf_ringbuf_output(ring, &s->walked, bytes, 0)) {
+	    bpf_ringbuf_output(ring, &s->walked,
+			       SEND_BYTES(bytes, ABI_WALKED_BYTES(STACK_DEPTH)), 0)) {
 		__sync_fetch_and_add(&t->ctl->misses_lost, 1);
 		return ABI_NO_STACK;
 	}
