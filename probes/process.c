@@ -332,12 +332,12 @@ ALWAYS_INLINE void exec_await(u32 tgid)
 		count(ABI_PROCESSES_FULL, 1);
 }
 
-/* Is the child to be traced only when it executes a program? */
-ALWAYS_INLINE int child_awaits_exec(const struct abi_process *parent, u64 parent_tgid,
-				    int is_shared)
+/* Is the child to be traced only when it executes a program? `parent`: NULL: it is
+ * awaited itself. */
+ALWAYS_INLINE int child_awaits_exec(const struct abi_process *parent, int is_shared)
 {
 	if (!parent)
-		return exec_is_awaited(parent_tgid) != 0;
+		return 1;
 #ifdef FOLLOW_EXECS_ONLY
 	/* What it does in its parent's memory counts for the parent. */
 	return !is_shared;
@@ -360,9 +360,9 @@ int on_process_end(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 #else
-#define exec_is_awaited(tgid)                               0
-#define child_awaits_exec(parent, parent_tgid, is_shared) 0
-#define exec_await(tgid)                                    ((void)0)
+#define exec_is_awaited(tgid)                0
+#define child_awaits_exec(parent, is_shared) 0
+#define exec_await(tgid)                     ((void)0)
 #endif
 
 #ifdef FOLLOW_FORKS
@@ -432,18 +432,18 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct abi_process *parent = tgid ? process_find(tgid, &parent_slot) : NULL;
 	int is_shared;
 
+	if (!parent && !(tgid && exec_is_awaited(tgid)))
+		return 0;
 	bpf_probe_read_kernel(&child_tid, 4, (void *)(ctx->args[1] + OFFSET_TASK_PID));
 	bpf_probe_read_kernel(&child_tgid, 4, (void *)(ctx->args[1] + OFFSET_TASK_TGID));
 	/* A new thread is not a new process. */
-	if (!tgid || !child_tgid || child_tid != child_tgid)
+	if (!child_tgid || child_tid != child_tgid)
 		return 0;
-	is_shared = parent && shares_memory(ctx);
-	if (child_awaits_exec(parent, tgid, is_shared)) {
+	is_shared = shares_memory(ctx);
+	if (child_awaits_exec(parent, is_shared)) {
 		exec_await(child_tgid);
 		return 0;
 	}
-	if (!parent)
-		return 0;
 
 	struct abi_process *child = process_claim(child_tgid, &slot);
 
