@@ -447,7 +447,9 @@ static bool read_maps(struct miss_code *code, struct process_code *p,
 		/* Files first: anonymous code may belong to files next to it. */
 		*is_new |= take_mappings(code, p, &maps, time, true);
 		*is_new |= take_mappings(code, p, &maps, time, false);
-		if (*is_new && !is_first)
+		/* A first reading finds what has been there since the start, unless
+		 * reports were lost. */
+		if (*is_new && (!is_first || p->must_read))
 			note_change(p, now_ns);
 		p->must_read = false;
 		p->read_ns = now_ns;

@@ -41,7 +41,8 @@ struct process_code {
 	/* the mappings could not be read, and are not read before; CLOCK_MONOTONIC ns */
 	uint64_t next_read_ns;
 	struct budget reading; /* time spent reading its mappings */
-	/* when its code last changed, CLOCK_MONOTONIC ns; 0: not since it is known */
+	/* when its code last changed, CLOCK_MONOTONIC ns; 0: not since the first reading
+	 */
 	uint64_t changed_ns;
 	uint64_t ended_ns;  /* last exec, CLOCK_MONOTONIC ns; 0 = none seen */
 	uint64_t exited_ns; /* exit, CLOCK_MONOTONIC ns; 0 = none seen */

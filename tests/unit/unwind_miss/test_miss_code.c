@@ -375,6 +375,36 @@ static void code_that_was_moved(void)
 	}
 }
 
+/* The first reading of a child, after reports were lost: what it finds may be new. */
+static void a_first_reading_after_lost_reports(void)
+{
+	struct replaced replaced = {0};
+	struct miss_code code;
+	struct job job;
+	struct child child = start(&job);
+	int pid = job.answer[0];
+	uint64_t begin_ns;
+
+	open_code(&code, SCOPE_PROCESSES, &replaced);
+	struct process_code *p = miss_code_of(&code, pid, 3, true, &reported);
+
+	REQUIRE(p);
+	run(&job, 't');
+	CHECK(miss_code_of(&code, pid, 3, true, &reported) == p);
+	run(&job, 's');
+	miss_code_catch_up(&code);
+	begin_ns = clock_now_ns();
+	CHECK(p->changed_ns < begin_ns);
+	p->read_ns = 0;
+	p->must_read = true;
+	p->next_look_ns = 0;
+	CHECK(miss_code_of(&code, pid, 3, true, &reported) == p);
+	CHECK(!p->must_read);
+	CHECK(p->changed_ns > begin_ns);
+	miss_code_deinit(&code);
+	stop(&job, &child);
+}
+
 /* System-wide tracing: processes whose parent is unknown, and which end before memtrace
  * reads /proc. */
 static void programs_of_unknown_parents(void)
@@ -487,6 +517,7 @@ int main(void)
 	RUN(children_of_unknown_parents);
 	RUN(code_in_the_place_of_code);
 	RUN(code_that_was_moved);
+	RUN(a_first_reading_after_lost_reports);
 	RUN(code_without_end);
 	return check_done();
 }

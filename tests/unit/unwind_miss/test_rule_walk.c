@@ -131,11 +131,16 @@ static void by_frame_pointer(void)
 	CHECK_INT(s.pcs[2], OUTER);
 	s.words[9] = 0x999;
 	CHECK(!walk(&s, CAPACITY));
-	s.words[9] = OUTER;
+	/* It is not aligned, although a return address is where it leads. */
 	s.bp = BASE + 8 * 8 + 4;
+	memcpy((uint8_t *)s.words + 9 * 8 + 4, &(uint64_t){OUTER}, 8);
 	CHECK(!walk(&s, CAPACITY));
 	s.bp = BASE;
 	s.words[1] = OUTER;
+	CHECK(!walk(&s, CAPACITY));
+	/* It is below the stack pointer, the return address is not. */
+	s.bp = BASE + 3 * 8;
+	s.words[4] = OUTER;
 	CHECK(!walk(&s, CAPACITY));
 }
 
