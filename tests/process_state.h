@@ -24,4 +24,25 @@ static inline char process_state(pid_t pid)
 	return end[2];
 }
 
+/* A line of /proc/PID/limits, such as "Max file size". */
+struct process_limit {
+	char soft[64], hard[64];
+};
+
+static inline struct process_limit process_limit(pid_t pid, const char *name)
+{
+	struct process_limit limit = {"", ""};
+	char path[32], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
+	file = fopen(path, "re");
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)))
+			sscanf(line + strlen(name), " %63s %63s", limit.soft, limit.hard);
+	fclose(file);
+	return limit;
+}
+
 #endif

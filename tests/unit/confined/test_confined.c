@@ -20,6 +20,7 @@
 #include "confined/confined.h"
 #include "confined/serve.h"
 #include "confined/shed.h"
+#include "process_state.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/sanitized.h"
@@ -582,18 +583,10 @@ static void check_gives_way(int pid)
 /* The limit is 0, and it cannot raise it. */
 static void check_limit(int pid, const char *name)
 {
-	char path[64], line[256], soft[64] = "", hard[64] = "";
-	FILE *file;
+	struct process_limit limit = process_limit(pid, name);
 
-	snprintf(path, sizeof(path), "/proc/%d/limits", pid);
-	file = fopen(path, "re");
-	REQUIRE(file);
-	while (fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, strlen(name)))
-			sscanf(line + strlen(name), " %63s %63s", soft, hard);
-	fclose(file);
-	CHECK_STR(soft, "0");
-	CHECK_STR(hard, "0");
+	CHECK_STR(limit.soft, "0");
+	CHECK_STR(limit.hard, "0");
 }
 
 static int count_descriptors(int pid)

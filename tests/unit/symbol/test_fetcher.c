@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "confined/shed.h"
+#include "process_state.h"
 #include "symbol/fetcher.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -315,24 +316,6 @@ static void many_large_files(void)
 	stop_server(&server);
 }
 
-/* The hard limit on the size of a file that the process writes, bytes. */
-static unsigned long file_limit(int pid)
-{
-	static const char name[] = "Max file size";
-	char path[64], line[256];
-	unsigned long ret = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/limits", pid);
-	file = fopen(path, "re");
-	REQUIRE(file);
-	while (fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, strlen(name)))
-			sscanf(line + strlen(name), " %*s %lu", &ret);
-	fclose(file);
-	return ret;
-}
-
 /* The library does not keep to its time, as if it were taken over. */
 static void a_child_that_hangs(void)
 {
@@ -349,7 +332,7 @@ static void a_child_that_hangs(void)
 	REQUIRE(file && fscanf(file, "%*d %d", &child) == 1);
 	fclose(file);
 	/* It could not write a larger file either. */
-	CHECK(file_limit(child) == LIMIT);
+	CHECK(strtoul(process_limit(child, "Max file size").hard, NULL, 10) == LIMIT);
 	REQUIRE(!kill(child, SIGSTOP));
 	CHECK(fetch(fetcher) < 0);
 	CHECK(seconds_since(begin_ns) < FILE_S + 8);
