@@ -92,11 +92,12 @@ static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slot
 	return ((uint32_t)(hash * slots >> 32) + i) & (slots - 1);
 }
 
-/* Values of `exec_awaited` (probes/process.c): a process that is not traced. */
+/* Values of `exec_awaited` (probes/process.c), for a process that is not traced: which
+ * programs will be traced. */
 enum abi_exec_awaited {
-	/* a program that it executes is traced, and so are those of its descendants */
+	/* those that the process and its descendants execute */
 	ABI_AWAITED_ANY = 1,
-	/* only those of its descendants */
+	/* those that its descendants execute */
 	ABI_AWAITED_CHILDREN,
 };
 

@@ -405,8 +405,8 @@ struct abi_replacement {
 	uint64_t return_address;
 };
 
-/* Sent before the room's next walk if that walk has replacements; its
- * `replacement_count` of them are sent. */
+/* Sent before the room's next walk if that walk has replacements: at least the first
+ * `replacement_count` of them. */
 struct abi_miss_replaced {
 	uint32_t kind, room;
 	struct abi_replacement replacement[ABI_MISS_REPLACEMENTS];
@@ -415,8 +415,8 @@ struct abi_miss_replaced {
 	(__builtin_offsetof(struct abi_miss_replaced, replacement) +                     \
 	 (count) * sizeof(struct abi_replacement))
 
-/* Sent before the room's next walk if frames were walked: its `leading` + `depth` frames,
- * or all elements if the stack is deep. */
+/* Sent before the room's next walk if frames were walked: at least its `leading` +
+ * `depth` frames, and all elements if the stack is deep. */
 struct abi_miss_frames {
 	uint32_t kind, room;
 	uint64_t pc[ABI_MAX_DEPTH + 1];

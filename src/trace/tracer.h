@@ -158,7 +158,7 @@ struct error *tracer_await_exec(struct tracer *tracer, int pid, bool itself)
 	__attribute__((warn_unused_result));
 
 /* Undo tracer_await_exec(). Its descendants stay as they are. */
-void tracer_forget_exec(struct tracer *tracer, int pid);
+void tracer_remove_awaited(struct tracer *tracer, int pid);
 
 /* Is it a process of tracer_await_exec(), or a child of one that has executed nothing? */
 bool tracer_awaits_exec(const struct tracer *tracer, int pid);

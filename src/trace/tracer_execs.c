@@ -19,7 +19,7 @@ struct error *tracer_await_exec(struct tracer *t, int pid, bool itself)
 		   : NULL;
 }
 
-void tracer_forget_exec(struct tracer *t, int pid)
+void tracer_remove_awaited(struct tracer *t, int pid)
 {
 	uint32_t key = (uint32_t)pid;
 

@@ -176,7 +176,7 @@ static struct error *take_running(struct tracees *ts, int pid)
 	if (!err && !t->is_traced)
 		err = tracees_trace_if_room(ts, t);
 	if (!err)
-		tracer_forget_exec(ts->tracer, pid);
+		tracer_remove_awaited(ts->tracer, pid);
 	return err;
 }
 
@@ -192,7 +192,7 @@ static struct error *take_descendant(struct tracees *ts, int pid)
 	 * table. */
 	children_has_executed(pid, &parent);
 	if (!parent)
-		tracer_forget_exec(ts->tracer, pid);
+		tracer_remove_awaited(ts->tracer, pid);
 	return err;
 }
 
@@ -283,7 +283,7 @@ struct error *supervisor_begin(struct tracees *ts)
 	/* Or the pid may be another process's by now. */
 	supervisor_look(ts);
 	if (!err && s->exited)
-		tracer_forget_exec(ts->tracer, s->process->pid);
+		tracer_remove_awaited(ts->tracer, s->process->pid);
 	/* A process that is not followed yet may fork while the others are listed. */
 	for (unsigned i = 0; i < LOOKS_MAX && count && !err; i++)
 		err = take_descendants(ts, &count);

@@ -17,7 +17,7 @@ struct tracee;
 struct tracees;
 
 struct supervisor {
-	struct tracee *process; /* owned, never on the list; NULL: there is none */
+	struct tracee *process; /* owned, and not in tracees.list; NULL: none */
 	bool exited;
 	unsigned refused; /* lines printed about programs that cannot be traced */
 };
@@ -30,9 +30,9 @@ struct plans {
  * Open the process `pid` as the supervisor, and the programs that its descendants run. A
  * descendant that cannot be opened is left to supervisor_begin(). Appends the plans of
  * the descendants to `ret`, in the order of the list of `tracees`, and then, if there is
- * one, a plan for the supervisor's files. The caller owns the plans. Errors are those of
- * tracees_open() for the supervisor; ERROR_NOT_FOUND: neither it nor a descendant has an
- * allocator.
+ * one, a plan for the supervisor's files. The caller owns the plans. Returns the errors
+ * that tracees_open() returns for the supervisor, and ERROR_NOT_FOUND if neither it nor a
+ * descendant has an allocator.
  */
 struct error *supervisor_open(struct tracees *tracees, int pid, struct plans *ret)
 	__attribute__((warn_unused_result));

@@ -116,9 +116,9 @@ struct error *tracees_open_all(struct tracees *tracees, struct plan **ret)
 /*
  * Attach the probes of `plans` and trace all processes on the list. The plans are in the
  * order of the processes; with SCOPE_ALL there is one plan for all, and the plan of a
- * supervisor comes last. A process that return
- * probes could kill is left out with a message; its plan is destroyed and removed from
- * `plans`. ERROR_UNSAFE: no process is left.
+ * supervisor comes last. A process that return probes could kill is left out with a
+ * message; its plan is destroyed and removed from `plans`. ERROR_UNSAFE: no process is
+ * left.
  */
 struct error *tracees_start(struct tracees *tracees, struct tracer *tracer,
 			    struct plan *plans[], size_t *count)

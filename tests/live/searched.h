@@ -57,8 +57,8 @@ static inline struct live_process *start_strictly(const char *binary,
 	return memtrace;
 }
 
-/* Start `binary` so, let it lose the blocks, and search. `name` is that of the file with
- * the report. *ret_memtrace goes on. The caller owns both results. */
+/* start_strictly(), let `binary` lose the blocks, and search. `name` is that of the file
+ * with the report. *ret_memtrace goes on. The caller owns both results. */
 static inline json_t *searched_strictly(const char *binary, const char *name,
 					struct live_process **ret_memtrace)
 {

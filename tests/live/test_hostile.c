@@ -612,8 +612,9 @@ static int64_t rss_mib(const struct live_process *process)
 
 /* All 30 blocks have their stack. But if memtrace gets no processor for a while, the
  * kernel's reports of so many mappings are lost. Then rules may be out of date, and the
- * mappings cannot be read: the 20 later stacks are cut, and counted. Those for which
- * reading the mappings has left no processor time are counted apart. */
+ * mappings cannot be read: the 20 later stacks are cut, and counted: as
+ * walks_over_budget if reading the mappings has used up the processor time, else as
+ * walks_lost. */
 static void check_whole_or_counted(const json_t *report)
 {
 	int64_t cut = live_int(report, "losses.walks_lost") +

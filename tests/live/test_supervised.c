@@ -52,7 +52,7 @@ static bool wait_asleep(pid_t pid)
 	while (live_now_s() < end_s) {
 		_cleanup_(fclosep) FILE *file = fopen(path, "re");
 
-		/* The name is that of /proc/self/exe. */
+		/* It was executed as /proc/self/exe, which gives this name. */
 		if (file && fgets(text, sizeof(text), file) && strstr(text, "(exe) S"))
 			return true;
 		live_sleep(0.01);

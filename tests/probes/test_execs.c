@@ -21,7 +21,7 @@
 #define SUPERVISOR 1000
 #define CHILD      1001
 #define GRANDCHILD 1002
-#define STRANGER   2000
+#define UNRELATED  2000
 
 static struct host_context context;
 
@@ -124,10 +124,10 @@ static void what_a_supervisor_starts(void)
 	executes(&supervisor);
 	CHECK(is_awaited(SUPERVISOR) && !is_traced(SUPERVISOR));
 	/* A child of a child that has executed nothing. */
-	forked = forks(&forked, STRANGER);
-	CHECK(is_awaited(STRANGER));
+	forked = forks(&forked, UNRELATED);
+	CHECK(is_awaited(UNRELATED));
 	executes(&forked);
-	CHECK(is_traced(STRANGER));
+	CHECK(is_traced(UNRELATED));
 }
 
 static void forks_of_a_program(void)
@@ -173,14 +173,14 @@ static void vforks_of_a_supervisor(void)
 
 static void others_are_not_followed(void)
 {
-	struct host_process stranger = new_process(STRANGER), forked;
+	struct host_process unrelated = new_process(UNRELATED), forked;
 
 	begin();
-	forked = forks(&stranger, GRANDCHILD);
+	forked = forks(&unrelated, GRANDCHILD);
 	executes(&forked);
-	executes(&stranger);
+	executes(&unrelated);
 	CHECK(!is_traced(GRANDCHILD) && !is_awaited(GRANDCHILD));
-	CHECK(!is_traced(STRANGER) && !is_awaited(STRANGER));
+	CHECK(!is_traced(UNRELATED) && !is_awaited(UNRELATED));
 }
 
 /* Its pid may belong to another process next. */
@@ -222,7 +222,7 @@ static void without_room(void)
 	begin();
 	forked = forks(&supervisor, GRANDCHILD);
 	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++)
-		slots[abi_process_slot(GRANDCHILD, i, PROCESS_SLOTS)].tgid = STRANGER;
+		slots[abi_process_slot(GRANDCHILD, i, PROCESS_SLOTS)].tgid = UNRELATED;
 	executes(&forked);
 	CHECK(!is_traced(GRANDCHILD) && is_awaited(GRANDCHILD));
 }

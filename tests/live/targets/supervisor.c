@@ -70,7 +70,7 @@ static pid_t start(const char *how)
 	_exit(127);
 }
 
-/* Its first calls of the allocator are those of the site. */
+/* No other code calls the allocator before the site does. */
 static int run_program(const char *how)
 {
 	pid_t pid;

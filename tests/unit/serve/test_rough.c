@@ -491,7 +491,7 @@ static void any_bytes(void)
 }
 
 /* Kill the server, and wait until it is not there any more. Returns the pid of the next
- * one; 0: there is none. */
+ * one, or 0 if there is none. */
 static int kill_server(int pid)
 {
 	int next = pid;
