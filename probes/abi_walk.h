@@ -30,11 +30,13 @@ struct abi_stack_bucket {
 };
 
 /* Used instead of that index on kernels without BPF atomics (probes/hashes): the
- * key of a stack's number, and how many numbers are tried for a new stack. */
+ * key of a stack's number, how many numbers from one place on are tried for a new
+ * stack, and from how many places on. */
 struct abi_stack_key {
 	uint64_t hash, check;
 };
-#define ABI_STACK_CLAIM_TRIES 32
+#define ABI_STACK_CLAIM_TRIES  32
+#define ABI_STACK_CLAIM_PLACES 3
 
 /*
  * A stack's record. Its return addresses, leaf first, are `depth` words of `stack_pcs`,

@@ -13,7 +13,8 @@ BPF_F_TABLE("hash", u32, u32, stack_claims, ENTRIES(MAX_STACKS), 0);
  * Take a free number; ABI_NO_STACK if none is found. A program first increments
  * `stacks_used`, and then takes the first free number from its old value on. So all taken
  * numbers are below `stacks_used`. If several programs do this at the same time, each of
- * them may need one more try for each other program.
+ * them may need one more try for each other program. If the kernel interrupts a program
+ * meanwhile, all those numbers may be taken: it begins again, and one number stays unused.
  */
 ALWAYS_INLINE u32 stack_take_number(struct abi_control *ctl)
 {
@@ -27,8 +28,15 @@ ALWAYS_INLINE u32 stack_take_number(struct abi_control *ctl)
 		return ABI_NO_STACK;
 	__sync_fetch_and_add(&ctl->stacks_used, 1);
 #pragma clang loop unroll(disable)
-	for (u32 i = 0; i < ABI_STACK_CLAIM_TRIES; i++) {
-		u32 number = from + i, taken = 1;
+	for (u32 i = 0; i < ABI_STACK_CLAIM_TRIES * ABI_STACK_CLAIM_PLACES; i++) {
+		u32 offset = i % ABI_STACK_CLAIM_TRIES;
+
+		if (i && !offset) {
+			from = *(volatile u64 *)&ctl->stacks_used;
+			__sync_fetch_and_add(&ctl->stacks_used, 1);
+		}
+
+		u32 number = from + offset, taken = 1;
 
 		if (number >= MAX_STACKS)
 			break;

@@ -240,11 +240,13 @@ static uint32_t take_number(struct stack_store *store)
 	if (from >= store->sizes->max_stacks ||
 	    !has_room(store, (uint32_t)from, from * store->sizes->stack_depth))
 		return ABI_NO_STACK;
-	/* While room was made, the probes may have taken many numbers. */
-	from = __atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
-	for (uint32_t i = 0; i < ABI_STACK_CLAIM_TRIES; i++) {
-		uint32_t number = (uint32_t)from + i;
+	for (uint32_t i = 0; i < ABI_STACK_CLAIM_TRIES * ABI_STACK_CLAIM_PLACES; i++) {
+		uint32_t offset = i % ABI_STACK_CLAIM_TRIES, number;
 
+		/* While room was made, the probes may have taken many numbers. */
+		if (!offset)
+			from = __atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
+		number = (uint32_t)from + offset;
 		if (number >= store->sizes->max_stacks)
 			break;
 		if (insert(store->claims_fd, &number, &taken))

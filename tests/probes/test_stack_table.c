@@ -441,6 +441,26 @@ static void two_at_once_with_the_same(void)
 	check_stored(mine, 7, 20);
 }
 
+static void another_stores_many(void)
+{
+	for (u32 i = 0; i < 50; i++)
+		check_stored(store(100 + i, 2), 100 + i, 2);
+}
+
+/* Another processor can store any number of stacks meanwhile. */
+static void many_meanwhile(void)
+{
+	u32 mine;
+
+	begin();
+	host.meanwhile = another_stores_many;
+	mine = store(7, 20);
+	CHECK(!host.meanwhile);
+	check_stored(mine, 7, 20);
+	CHECK_INT(host.counts[ABI_STACKS_FULL], 0);
+	CHECK_INT(store(7, 20), mine);
+}
+
 int main(void)
 {
 	RUN(all_are_read_back);
@@ -451,5 +471,6 @@ int main(void)
 	RUN(a_part_with_some_stacks_asks);
 	RUN(two_at_once);
 	RUN(two_at_once_with_the_same);
+	RUN(many_meanwhile);
 	return check_done();
 }
