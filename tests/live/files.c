@@ -12,20 +12,44 @@
 
 #define FILE_CAP ((size_t)4 << 20)
 
-char *files_read(const char *format, ...)
+static __attribute__((format(printf, 1, 0))) char *read_if_any(const char *format,
+							       va_list args)
 {
 	char path[512];
-	va_list args;
 
-	va_start(args, format);
 	vsnprintf(path, sizeof(path), format, args);
-	va_end(args);
 
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-	char *text = malloc(FILE_CAP);
+	char *text;
 
-	REQUIRE(file && text);
+	if (!file)
+		return NULL;
+	text = malloc(FILE_CAP);
+	REQUIRE(text);
 	text[fread(text, 1, FILE_CAP - 1, file)] = '\0';
+	return text;
+}
+
+char *files_read(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = read_if_any(format, args);
+	va_end(args);
+	REQUIRE(text);
+	return text;
+}
+
+char *files_read_if_any(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = read_if_any(format, args);
+	va_end(args);
 	return text;
 }
 

@@ -10,6 +10,9 @@
  * Owned. */
 char *files_read(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same, or NULL if the file cannot be opened. */
+char *files_read_if_any(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Copy a file. All users may execute the copy. */
 void files_copy(const char *from, const char *to);
 

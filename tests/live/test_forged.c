@@ -242,9 +242,9 @@ static bool stop_compilers(struct live_process *memtrace, int sig)
 
 	for (const char *at = children; sscanf(at, "%d%n", &child, &size) == 1;
 	     at += size) {
-		char *name = files_read("/proc/%d/comm", child);
+		char *name = files_read_if_any("/proc/%d/comm", child);
 
-		if (!strncmp(name, "memtrace-compil", 15))
+		if (name && !strncmp(name, "memtrace-compil", 15))
 			found = !kill(child, sig);
 		free(name);
 	}

@@ -735,8 +735,8 @@ static int64_t children_rss_mib(const struct live_process *memtrace)
 	int64_t most = 0;
 
 	for (char *at = strtok(children, " "); at; at = strtok(NULL, " ")) {
-		char *status = files_read("/proc/%d/status", atoi(at));
-		const char *line = strstr(status, "VmHWM:");
+		char *status = files_read_if_any("/proc/%d/status", atoi(at));
+		const char *line = status ? strstr(status, "VmHWM:") : NULL;
 		int64_t mib = line ? strtoll(line + 6, NULL, 10) / 1024 : 0;
 
 		most = mib > most ? mib : most;

@@ -138,9 +138,9 @@ static bool compiles(struct live_process *memtrace)
 
 	for (const char *at = children; sscanf(at, "%d%n", &child, &size) == 1;
 	     at += size) {
-		char *maps = files_read("/proc/%d/maps", child);
+		char *maps = files_read_if_any("/proc/%d/maps", child);
 
-		does |= strstr(maps, "/libbcc.so") != NULL;
+		does |= maps && strstr(maps, "/libbcc.so");
 		free(maps);
 	}
 	free(children);

@@ -600,8 +600,8 @@ static int child_named(const struct live_process *memtrace, const char *name)
 	struct children children = children_of(memtrace);
 
 	for (size_t i = 0; i < children.count; i++) {
-		char *comm = files_read("/proc/%d/comm", children.pids[i]);
-		bool is_it = !strncmp(comm, name, strlen(name));
+		char *comm = files_read_if_any("/proc/%d/comm", children.pids[i]);
+		bool is_it = comm && !strncmp(comm, name, strlen(name));
 
 		free(comm);
 		if (is_it)

@@ -100,7 +100,8 @@ static pid_t find_thread(pid_t pid, const char *name)
 
 		if (entry->d_name[0] == '.')
 			continue;
-		comm = files_read("/proc/%d/task/%d/comm", (int)pid, atoi(entry->d_name));
+		comm = files_read_if_any("/proc/%d/task/%d/comm", (int)pid,
+					 atoi(entry->d_name));
 		if (comm && !strcmp(comm, wanted))
 			found = atoi(entry->d_name);
 		free(comm);
