@@ -27,10 +27,18 @@ static void append_quoted(struct strbuf *text, const char *value)
 
 /* --- one option --------------------------------------------------------------------- */
 
+static char other_case(char letter)
+{
+	int c = (unsigned char)letter;
+
+	return (char)(islower(c) ? toupper(c) : tolower(c));
+}
+
 struct error *option_error_unknown(const char *dashes, const char *name, size_t len,
 				   const char *whole)
 {
 	const char *nearest = option_nearest(name, len);
+	const struct option_row *other = NULL;
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
 	strbuf_append(&text, "unknown option '");
@@ -42,30 +50,62 @@ struct error *option_error_unknown(const char *dashes, const char *name, size_t 
 		strbuf_append(&text, " in ");
 		append_quoted(&text, whole);
 		nearest = option_nearest(whole + 1, strlen(whole + 1));
+	} else if (len == 1 && !dashes[1]) {
+		other = option_find_letter(other_case(*name));
 	}
-	if (nearest)
+	if (other)
+		strbuf_appendf(&text, "; did you mean '-%c' (--%s)?", other_case(*name),
+			       other->name);
+	else if (nearest)
 		strbuf_appendf(&text, "; did you mean '--%s'?", nearest);
 	else
 		strbuf_append(&text, "; 'memtrace --help all' lists all options");
 	return finish(&text);
 }
 
+/* The option that a user means by a word without dashes, where it is not the option of
+ * that name. */
+static const struct {
+	const char *word, *meant;
+} meanings[] = {
+	{"attach", "-p PID"},
+	{"brief", "--format brief"},
+	{"json", "--format json"},
+	{"text", "--format text"},
+};
+
+/* Append "--NAME" or the like for the word NAME. False: no option has this name. */
+static bool append_meaning(const char *word, struct strbuf *text)
+{
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
+		if (strcmp(word, meanings[i].word))
+			continue;
+		strbuf_append(text, meanings[i].meant);
+		return true;
+	}
+	if (!option_find(word, strlen(word)))
+		return false;
+	strbuf_appendf(text, "--%s", word);
+	return true;
+}
+
 struct error *option_error_argument(const char *arg, size_t pid_count)
 {
 	const struct option_row *pid = &option_rows[OPTION_PID];
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	_cleanup_(strbuf_deinit) struct strbuf text = {0}, meant = {0};
 	uint64_t number;
 
 	strbuf_append(&text, "unexpected argument ");
 	append_quoted(&text, arg);
 	if (ends_with(arg, strlen(arg), ".mts")) {
 		strbuf_append(&text, "; did you mean --replay FILE or --diff OLD NEW?");
-	} else if (option_find(arg, strlen(arg))) {
-		strbuf_appendf(&text, "; did you mean --%s?", arg);
+	} else if (append_meaning(arg, &meant)) {
+		strbuf_appendf(&text, "; did you mean %s?", strbuf_text(&meant));
 	} else if (!units_parse_integer(arg, pid->min, pid->max, &number)) {
 		size_t before = text.len;
 
-		option_hint(pid, "-p", arg, &text);
+		if (*arg)
+			option_hint(pid, "-p", arg, &text);
 		if (text.len == before)
 			strbuf_append(&text, "; a command to start stands after '--', "
 					     "as in memtrace -- ./program");
@@ -78,7 +118,7 @@ struct error *option_error_argument(const char *arg, size_t pid_count)
 			       "between reports as -i %s, their number as -n %s",
 			       arg, arg);
 	}
-	return finish(&text);
+	return meant.failed ? error_no_memory() : finish(&text);
 }
 
 struct error *option_error_value(const struct option_row *row, const char *spelled,

@@ -6,11 +6,17 @@
 #include <string.h>
 
 #include "process/named.h"
+#include "process/proc.h"
+#include "util/escape.h"
 #include "util/nearest.h"
 #include "util/units.h"
 
-/* Pids that a message lists. */
-#define PIDS_SHOWN 8
+/* Pids that a message lists, of one name and of similar names. */
+#define PIDS_SHOWN    8
+#define SIMILAR_SHOWN 2
+
+/* Shorter parts of a name are in too many names. */
+#define SIMILAR_MIN 3
 
 /* Units as people write them, and ours: a number `factor` times as large in `unit`. */
 struct spelling {
@@ -81,21 +87,75 @@ static void hint_choice(const struct option_row *row, const char *value,
 		strbuf_appendf(ret, "; did you mean '%s'?", choice.best);
 }
 
-/* The processes that have this name. */
+/* Pids as they are usually mistyped. True: `ret` has the suggestion. */
+static bool hint_numbers(const char *spelled, const char *value, struct strbuf *ret)
+{
+	static const char digits[] = "0123456789", blanks[] = " \t\n";
+
+	if (!*value) {
+		strbuf_append(ret,
+			      "; pidof and pgrep print nothing if they find no process");
+		return true;
+	}
+	/* "-p=12": letters take their value without "=". */
+	if (*value == '=' && value[1] && !value[1 + strspn(value + 1, "0123456789,")]) {
+		strbuf_appendf(ret, "; did you mean '%s %s'?", spelled, value + 1);
+		return true;
+	}
+	/* "12 34": the output of pidof or pgrep in quotes. */
+	if (!isdigit((unsigned char)*value) || !strpbrk(value, blanks) ||
+	    value[strspn(value, "0123456789 \t\n")])
+		return false;
+	strbuf_appendf(ret, "; did you mean '%s ", spelled);
+	while (*value) {
+		size_t len = strspn(value, digits);
+
+		strbuf_append_bytes(ret, value, len);
+		value += len;
+		value += strspn(value, blanks);
+		if (*value)
+			strbuf_append_char(ret, ',');
+	}
+	strbuf_append(ret, "'?");
+	return true;
+}
+
+/* Processes whose names contain `part`. */
+static void hint_similar(const char *spelled, const char *part, struct strbuf *ret)
+{
+	int pids[SIMILAR_SHOWN + 1];
+	size_t count = strlen(part) < SIMILAR_MIN
+			       ? 0
+			       : named_find_containing(part, pids, SIMILAR_SHOWN + 1);
+
+	for (size_t i = 0; i < count && i < SIMILAR_SHOWN; i++) {
+		char comm[PROC_COMM_SIZE];
+
+		if (!proc_thread_name(pids[i], (uint32_t)pids[i], comm))
+			continue;
+		strbuf_append(ret, i ? ", " : "; no process has this name; similar: ");
+		strbuf_appendf(ret, "%s %d (", spelled, pids[i]);
+		escape_text(ret, comm);
+		strbuf_append_char(ret, ')');
+	}
+	if (count > SIMILAR_SHOWN)
+		strbuf_append(ret, ", ...");
+}
+
+/* The processes that have this name, or else a similar one. */
 static void hint_pids(const char *spelled, const char *value, struct strbuf *ret)
 {
 	int pids[PIDS_SHOWN + 1];
 
-	/* "-p=12": letters take their value without "=". */
-	if (*value == '=' && value[1] && !value[1 + strspn(value + 1, "0123456789,")]) {
-		strbuf_appendf(ret, "; did you mean '%s %s'?", spelled, value + 1);
+	if (hint_numbers(spelled, value, ret))
 		return;
-	}
 
 	size_t count = named_find(value, pids, PIDS_SHOWN + 1);
 
-	if (!count)
+	if (!count) {
+		hint_similar(spelled, value, ret);
 		return;
+	}
 	strbuf_append(ret, count > 1 ? ", the name of several processes: try "
 				     : ", the name of a process: try ");
 	strbuf_appendf(ret, "%s ", spelled);

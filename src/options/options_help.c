@@ -94,8 +94,8 @@ static void print_short(FILE *out)
 	print_notes(out);
 	fputs("All options: memtrace --help all. Of one topic: memtrace --help TOPIC, "
 	      "that "
-	      "is\ntarget, reports, filter, limits, names, output, advanced or examples. "
-	      "See also\nman memtrace.\n",
+	      "is\ntarget, reports, unreachable, filter, limits, names, output, advanced "
+	      "or\nexamples. See also man memtrace.\n",
 	      out);
 }
 

@@ -60,7 +60,7 @@ OPTION(NO_RETURN_PROBES,
 		"6.10")
 
 OPTION(VERSION,
-	"version", .offline = OFFLINE_ALL,
+	"version", 'V', .offline = OFFLINE_ALL,
 	.kind = KIND_ACTION, FIELD(action), .min = ACTION_VERSION,
 	.help = "print the version and stop")
 

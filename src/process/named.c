@@ -11,7 +11,20 @@
 #include "process/unit.h"
 #include "util/cleanup.h"
 
-size_t named_find(const char *name, int ret[], size_t max)
+static bool is_named(const char *comm, const char *name)
+{
+	return !strncmp(comm, name, PROC_COMM_SIZE - 1);
+}
+
+static bool contains(const char *comm, const char *part)
+{
+	return strstr(comm, part) && strcmp(comm, part) != 0;
+}
+
+/* Those whose name `matches`. */
+static size_t find_matching(const char *name,
+			    bool (*matches)(const char *comm, const char *name),
+			    int ret[], size_t max)
 {
 	_cleanup_(closedirp) DIR *dir = *name ? opendir("/proc") : NULL;
 	size_t count = 0;
@@ -22,10 +35,20 @@ size_t named_find(const char *name, int ret[], size_t max)
 		char comm[PROC_COMM_SIZE];
 
 		if (pid != getpid() && proc_thread_name(pid, (uint32_t)pid, comm) &&
-		    !strncmp(comm, name, PROC_COMM_SIZE - 1))
+		    matches(comm, name))
 			ret[count++] = pid;
 	}
 	return count;
+}
+
+size_t named_find(const char *name, int ret[], size_t max)
+{
+	return find_matching(name, is_named, ret, max);
+}
+
+size_t named_find_containing(const char *part, int ret[], size_t max)
+{
+	return find_matching(part, contains, ret, max);
 }
 
 /* Read a link of /proc/PID. False: it cannot be read, or is too long. */

@@ -16,6 +16,9 @@
  */
 size_t named_find(const char *name, int ret[], size_t max);
 
+/* The same for processes whose name contains `part` and is longer. */
+size_t named_find_containing(const char *part, int ret[], size_t max);
+
 /*
  * The same for processes whose /proc/PID/exe is this path, in our own mount namespace: in
  * another one the same path is another file. No link is followed and no file is opened.

@@ -514,6 +514,44 @@ static void a_name_of_processes(void)
 	close(ready[1]);
 }
 
+/* A part of the name of a process. */
+static void a_similar_name(void)
+{
+	struct options o;
+	char wanted[128];
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	REQUIRE(!pipe(ready));
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_NAME, "mt-alike-server");
+		if (write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	REQUIRE(read(ready[0], &byte, 1) == 1);
+	snprintf(wanted, sizeof(wanted),
+		 "; no process has this name; similar: -p %d (mt-alike-server)",
+		 (int)pid);
+
+	_cleanup_(error_destroyp) struct error *value =
+		parse_list(ARGV("-p", "mt-alike"), &o);
+	_cleanup_(error_destroyp) struct error *argument =
+		parse_list(ARGV("mt-alike"), &o);
+
+	REQUIRE(value && argument);
+	CHECK_CONTAINS(value->message, wanted);
+	CHECK_CONTAINS(argument->message, wanted);
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 static void topics(void)
 {
 	static const struct {
@@ -567,6 +605,7 @@ int main(void)
 	RUN(the_same_library_twice);
 	RUN(a_list_that_is_full);
 	RUN(a_name_of_processes);
+	RUN(a_similar_name);
 	RUN(topics);
 	return check_done();
 }

@@ -77,7 +77,7 @@ static void help_names_everything_in_order(void)
 		"\nAdvanced:\n",
 		"\n      --dry-run ",
 		"\n      --kernel-headers WHERE ",
-		"\n      --version ",
+		"\n  -V, --version ",
 		"\n  -h, --help ",
 		"\nExamples:\n",
 		"\n  memtrace ",
@@ -137,6 +137,12 @@ static void short_help_has_lines(void)
 	}
 	CHECK(count >= 20);
 	CHECK_CONTAINS(text, "memtrace --help all");
+
+	const char *topics = strstr(text, "--help TOPIC");
+
+	REQUIRE(topics);
+	for (size_t i = HELP_ALL + 1; choice_topics[i]; i++)
+		CHECK_CONTAINS(topics, choice_topics[i]);
 }
 
 /* Each example of the help text must be a valid command line. */

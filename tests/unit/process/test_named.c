@@ -57,6 +57,10 @@ static void by_name(void)
 	CHECK_INT(found[0], pid);
 	CHECK_INT(named_find("mt-named-tes", found, FOUND_MAX), 0);
 	CHECK_INT(named_find("", found, FOUND_MAX), 0);
+	CHECK_INT(named_find_containing("t-named-tes", found, FOUND_MAX), 1);
+	CHECK_INT(found[0], pid);
+	CHECK_INT(named_find_containing("mt-named-test", found, FOUND_MAX), 0);
+	CHECK_INT(named_find_containing("", found, FOUND_MAX), 0);
 	CHECK(named_has_program(pid));
 	kill(pid, SIGKILL);
 	waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT);
