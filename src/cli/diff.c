@@ -6,6 +6,7 @@
 #include "output/snapshot_file.h"
 #include "render/table/diff_renderers.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 
 DEFINE_CLEANUP(struct debug_store *, debug_store_destroy);
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
@@ -61,6 +62,22 @@ static struct error *check_sections(const struct report *old, const struct repor
 	return NULL;
 }
 
+/* Files in the wrong order turn growth into shrinkage. */
+static void note_order(const struct options *options, const struct snapshot *old,
+		       const struct snapshot *new)
+{
+	_cleanup_(freep) char *first = escape_dup(options->diff_old);
+	_cleanup_(freep) char *second = escape_dup(options->diff_new);
+
+	if (options->quiet || old->wall_ns <= new->wall_ns || !first || !second)
+		return;
+	fprintf(stderr,
+		"memtrace: --diff: %s was saved after %s: name the older file first to "
+		"see "
+		"what has grown\n",
+		first, second);
+}
+
 static struct error *compare(const struct options *options,
 			     const struct report_setup *setup, struct output *output)
 {
@@ -86,6 +103,7 @@ static struct error *compare(const struct options *options,
 		err = snapshot_file_load(&new.file, !options->no_lines, store);
 	if (err)
 		return err;
+	note_order(options, old.file.snap, new.file.snap);
 	report_options.top = diff_options.top = 0;
 	/* A diff matches stacks by command and function names, so rows are not merged. */
 	report_options.group_by_process = diff_options.group_by_process = true;

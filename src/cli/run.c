@@ -52,7 +52,7 @@ static void open_standard_descriptors(void)
 /* For actions that only print. */
 static struct error *flush_stdout(int *status)
 {
-	errno = fd_is_unread(STDOUT_FILENO) ? EPIPE : EIO;
+	errno = fd_write_errno(STDOUT_FILENO);
 	if (fflush(stdout) || ferror(stdout))
 		return error_errno(ERROR_IO, errno, "cannot write to standard output");
 	*status = 0;

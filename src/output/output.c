@@ -25,13 +25,15 @@ static struct error *open_file(struct output *output)
 struct error *output_open(const char *path, bool force, struct writer *writer,
 			  struct output *ret)
 {
+	/* glibc ignores the size without a buffer. */
+	static char buffer[STREAM_BYTES];
 	struct error *err;
 
 	*ret = (struct output){.path = path, .writer = writer, .force = force};
 	if (!path) {
 		ret->file = stdout;
 		if (!isatty(STDOUT_FILENO))
-			setvbuf(stdout, NULL, _IOFBF, STREAM_BYTES);
+			setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 		return NULL;
 	}
 	err = open_file(ret);
@@ -48,7 +50,7 @@ struct error *output_flush(struct output *output)
 
 	if (!output->path) {
 		/* For the error of an earlier write, whose errno is lost. */
-		errno = fd_is_unread(fileno(output->file)) ? EPIPE : EIO;
+		errno = fd_write_errno(fileno(output->file));
 		return fflush(output->file) || ferror(output->file)
 			       ? error_errno(ERROR_IO, errno,
 					     "cannot write the report to standard output")

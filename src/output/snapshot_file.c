@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "report/recorded.h"
@@ -18,12 +19,19 @@ static struct error *open_file(const char *path, FILE **ret, uint64_t *ret_size)
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
+	if (fd < 0 && errno == ENOENT && !strcmp(path, "-"))
+		return error_create(
+			ERROR_MALFORMED,
+			"does not exist: a snapshot cannot be read from standard "
+			"input");
 	if (fd < 0 || fstat(fd, &st))
 		return error_errno(ERROR_IO, errno, "cannot be read");
 	if (S_ISDIR(st.st_mode))
-		return error_create(ERROR_MALFORMED, "is a directory");
+		return error_create(ERROR_MALFORMED, "is a directory: name a file in it");
 	if (!S_ISREG(st.st_mode))
-		return error_create(ERROR_MALFORMED, "is not a regular file");
+		return error_create(ERROR_MALFORMED,
+				    "is not a regular file: write the snapshot to a "
+				    "file first");
 	*ret_size = (uint64_t)st.st_size;
 	*ret = fdopen(fd, "r");
 	if (!*ret)

@@ -172,7 +172,9 @@ struct error *file_damaged(const char *format, ...)
 		what = NULL;
 		return error_no_memory();
 	}
-	return error_create(ERROR_MALFORMED, "is damaged: %s", what);
+	return error_create(ERROR_MALFORMED,
+			    "is damaged: %s (copy the file again, or save a new one)",
+			    what);
 }
 
 static struct error *read_bytes(struct chunk_reader *r, void *data, size_t size)
@@ -184,7 +186,9 @@ static struct error *read_bytes(struct chunk_reader *r, void *data, size_t size)
 	if (got < size && ferror(r->in))
 		return error_errno(ERROR_IO, errno ? errno : EIO, "cannot be read");
 	if (got < size)
-		return error_create(ERROR_MALFORMED, "is cut short");
+		return error_create(
+			ERROR_MALFORMED,
+			"is cut short: copy the file again, or save a new one");
 	r->left_bytes -= size < r->left_bytes ? size : r->left_bytes;
 	return NULL;
 }
@@ -215,10 +219,11 @@ struct error *chunk_reader_init(struct chunk_reader *ret, FILE *in, uint64_t siz
 	if (le32toh(head.crc) != ret->crc)
 		return file_damaged("its head has a wrong checksum");
 	if (le32toh(head.version) != FILE_VERSION)
-		return error_create(ERROR_UNSUPPORTED,
-				    "is a snapshot in format %" PRIu32
-				    "; this memtrace reads format %d",
-				    le32toh(head.version), FILE_VERSION);
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"is a snapshot in format %" PRIu32
+			"; this memtrace reads format %d: use the memtrace that saved it",
+			le32toh(head.version), FILE_VERSION);
 	return NULL;
 }
 

@@ -77,7 +77,7 @@ struct error *chunk_reader_get_u64(struct chunk_reader *reader, uint64_t *ret)
 /* An upper bound of the content left in the file, in bytes. */
 uint64_t chunk_reader_most(const struct chunk_reader *reader);
 
-/* An error "is damaged: ..." (printf-style). */
+/* An error "is damaged: ..." (printf-style), with what the user can do. */
 struct error *file_damaged(const char *format, ...)
 	__attribute__((format(printf, 1, 2), warn_unused_result));
 

@@ -59,13 +59,17 @@ static void what_is_no_snapshot(void)
 	snprintf(want, sizeof(want),
 		 "--replay %s cannot be read: No such file or directory", path);
 	FAILS(want, "--replay", path, "-o", out);
-	snprintf(want, sizeof(want), "--replay %s is a directory", dir.path);
+	snprintf(want, sizeof(want), "--replay %s is a directory: name a file in it",
+		 dir.path);
 	FAILS(want, "--replay", dir.path, "-o", out);
 	REQUIRE(!mkfifo(path, 0600));
-	snprintf(want, sizeof(want), "--replay %s is not a regular file", path);
+	snprintf(want, sizeof(want),
+		 "--replay %s is not a regular file: write the snapshot to a file first",
+		 path);
 	FAILS(want, "--replay", path, "-o", out);
-	FAILS("--replay /dev/zero is not a regular file", "--replay", "/dev/zero", "-o",
-	      out);
+	FAILS("--replay /dev/zero is not a regular file: write the snapshot to a file "
+	      "first",
+	      "--replay", "/dev/zero", "-o", out);
 	FAILS("--replay /proc/self/mem cannot be read: Input/output error", "--replay",
 	      "/proc/self/mem", "-o", out);
 	REQUIRE(!unlink(path));

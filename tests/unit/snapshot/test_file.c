@@ -84,7 +84,7 @@ static void everything_travels_quickly(void)
 	/* It is no file for others. */
 	err = filled_read(file.data, file.len, &none);
 	REQUIRE(err);
-	CHECK_STR(err->message, "is damaged: table frames has a wrong size");
+	CHECK_CONTAINS(err->message, "is damaged: table frames has a wrong size");
 	error_destroy(err);
 	/* It is not compressed: its text can be read. */
 	CHECK(memmem(file.data, file.len, "/bin/program", 12));
@@ -98,7 +98,7 @@ static void everything_travels_quickly(void)
 	file.data[16] ^= 1;
 	err = filled_read_by(snapshot_read_quickly, file.data, file.len, &none);
 	REQUIRE(err);
-	CHECK_STR(err->message, "is damaged: a chunk has a wrong checksum");
+	CHECK_CONTAINS(err->message, "is damaged: a chunk has a wrong checksum");
 	error_destroy(err);
 }
 

@@ -6,6 +6,8 @@
 
 #include "snapshot/file_chunks.h"
 
+#define DAMAGED(what) "is damaged: " what " (copy the file again, or save a new one)"
+
 /* The error of a file in memory, which must be refused. */
 static struct error *refuse(const char *data, size_t len)
 {
@@ -35,7 +37,7 @@ static void cut_anywhere(void)
 	for (size_t len = 0; len < file.len; len++)
 		REFUSED(file.data, len, ERROR_MALFORMED,
 			len < 8 ? "is not a memtrace snapshot (a file that --save wrote)"
-				: "is cut short");
+				: "is cut short: copy the file again, or save a new one");
 }
 
 static void any_bit_flipped(void)
@@ -67,7 +69,7 @@ static void something_behind_or_instead(void)
 	memcpy(longer, file.data, file.len);
 	longer[file.len] = '\n';
 	REFUSED(longer, file.len + 1, ERROR_MALFORMED,
-		"is damaged: something follows its end");
+		DAMAGED("something follows its end"));
 	memset(text, 'x', sizeof(text));
 	REFUSED(text, sizeof(text), ERROR_MALFORMED,
 		"is not a memtrace snapshot (a file that --save wrote)");
@@ -81,7 +83,9 @@ static void newer_version(void)
 	static const char head[] = "\x8fmts\r\n\x1a\n\x02\0\0\0\x7b\x8c\xcb\xb9";
 
 	REFUSED(head, 16, ERROR_UNSUPPORTED,
-		"is a snapshot in format 2; this memtrace reads format 1");
+		"is a snapshot in format 2; this memtrace reads format 1: use the "
+		"memtrace that "
+		"saved it");
 }
 
 /* --- invalid content with valid compression and checksums ------------------------- */
@@ -159,37 +163,37 @@ static void wrong_sections(void)
 	struct maker m;
 
 	make_begin(&m);
-	expect(&m, "is damaged: it has no table run");
+	expect(&m, DAMAGED("it has no table run"));
 
 	make_begin(&m);
 	add_section(&m, "unknown", 3);
 	add(&m, "abc", 3);
-	expect(&m, "is damaged: it has no table run");
+	expect(&m, DAMAGED("it has no table run"));
 
 	make_begin(&m);
 	add_section(&m, "unknown", 4);
 	add(&m, "abc", 3);
-	expect(&m, "is damaged: its content is cut short");
+	expect(&m, DAMAGED("its content is cut short"));
 
 	make_begin(&m);
 	add_section(&m, "unknown", UINT64_MAX);
-	expect(&m, "is damaged: a section is longer than the file");
+	expect(&m, DAMAGED("a section is longer than the file"));
 
 	make_begin(&m);
 	add_run(&m);
 	add_section(&m, "strings", 2);
 	add(&m, "a", 2);
-	expect(&m, "is damaged: its strings do not come first");
+	expect(&m, DAMAGED("its strings do not come first"));
 
 	make_begin(&m);
 	add_section(&m, "strings", 3);
 	add(&m, "abc", 3);
-	expect(&m, "is damaged: its last string has no end");
+	expect(&m, DAMAGED("its last string has no end"));
 
 	make_begin(&m);
 	add_run(&m);
 	add_run(&m);
-	expect(&m, "is damaged: table run comes twice");
+	expect(&m, DAMAGED("table run comes twice"));
 }
 
 static void wrong_tables(void)
@@ -226,7 +230,7 @@ static void wrong_tables(void)
 		add_table(&m, "heap", cases[i].size, cases[i].rows, cases[i].column,
 			  cases[i].kind, cases[i].width, cases[i].count);
 		add(&m, "0123456789abcdef", cases[i].size);
-		snprintf(message, sizeof(message), "is damaged: %s", cases[i].message);
+		snprintf(message, sizeof(message), DAMAGED("%s"), cases[i].message);
 		expect(&m, message);
 	}
 
@@ -235,22 +239,22 @@ static void wrong_tables(void)
 	add_section(&m, "heap", 9);
 	chunk_writer_add_u64(&m.w, 1);
 	add(&m, "\xff", 1);
-	expect(&m, "is damaged: a section is shorter than what is in it");
+	expect(&m, DAMAGED("a section is shorter than what is in it"));
 
 	make_begin(&m);
 	add_table(&m, "run", 1, 1, "has_traffic", 'b', 1, 1);
 	add(&m, "\x02", 1);
-	expect(&m, "is damaged: column has_traffic of run has a wrong value");
+	expect(&m, DAMAGED("column has_traffic of run has a wrong value"));
 
 	make_begin(&m);
 	add_table(&m, "run", 4, 1, "library", 's', 4, 1);
 	add(&m, "\0\0\0\0", 4);
-	expect(&m, "is damaged: column library of run has a wrong value");
+	expect(&m, DAMAGED("column library of run has a wrong value"));
 
 	make_begin(&m);
 	add_table(&m, "run", 16, 2, "wall_ns", 'i', 8, 1);
 	add(&m, "0123456789abcdef", 16);
-	expect(&m, "is damaged: table run has a wrong number of rows");
+	expect(&m, DAMAGED("table run has a wrong number of rows"));
 }
 
 /* A small file with much content, or one that claims it: no memory is allocated for
@@ -281,22 +285,22 @@ static void bombs_are_defused(void)
 	memcpy(m.file.data + 20, &packed, sizeof(packed));
 	getrusage(RUSAGE_SELF, &before);
 	REFUSED(m.file.data, m.file.len, ERROR_MALFORMED,
-		"is damaged: a chunk has a wrong size");
+		DAMAGED("a chunk has a wrong size"));
 	content = UINT32_MAX;
 	memcpy(m.file.data + 16, &content, sizeof(content));
 	REFUSED(m.file.data, m.file.len, ERROR_MALFORMED,
-		"is damaged: a chunk has a wrong size");
+		DAMAGED("a chunk has a wrong size"));
 	bytes_deinit(&m.file);
 
 	/* No memory for data that is only claimed to follow. */
 	make_begin(&m);
 	add_section(&m, "strings", UINT32_MAX);
-	expect(&m, "is damaged: a section is longer than the file");
+	expect(&m, DAMAGED("a section is longer than the file"));
 	make_begin(&m);
 	add_run(&m);
 	add_table(&m, "frames", UINT64_C(1) << 40, UINT64_C(1) << 37, "address", 'i', 8,
 		  1);
-	expect(&m, "is damaged: a section is longer than the file");
+	expect(&m, DAMAGED("a section is longer than the file"));
 	getrusage(RUSAGE_SELF, &after);
 	CHECK(after.ru_maxrss - before.ru_maxrss < 4096);
 }
@@ -386,7 +390,7 @@ static void what_does_not_fit(void)
 
 		_cleanup_(bytes_deinit) struct bytes file = filled_write(snap);
 
-		snprintf(message, sizeof(message), "is damaged: %s", wrongs[i].message);
+		snprintf(message, sizeof(message), DAMAGED("%s"), wrongs[i].message);
 		REFUSED(file.data, file.len, ERROR_MALFORMED, message);
 	}
 }
