@@ -225,6 +225,9 @@ struct error *attach_hold(struct attachment *self, int pid)
 				    "its other threads run as root or with CAP_SYS_ADMIN",
 				    pid);
 	}
-	return err ? error_prefix(err, "the first thread of process %d has ended", pid)
+	return err ? error_prefix(err,
+				  "the main thread of process %d has exited, and its "
+				  "other threads cannot be probed",
+				  pid)
 		   : NULL;
 }

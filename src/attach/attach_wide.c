@@ -104,7 +104,7 @@ struct error *attach_wide_check(const struct attachment *self,
 struct error *attach_wide_refused(const struct attach_probe *probe, const char *doubt)
 {
 	return error_create(probe->is_private ? ERROR_UNSUPPORTED : ERROR_UNSAFE,
-			    "cannot probe %s in %s for one process alone, as its first "
-			    "thread has ended, nor for all: %s",
+			    "cannot probe %s in %s for one process alone, as its main "
+			    "thread has exited, nor for all: %s",
 			    probe->function, probe->module, doubt);
 }

@@ -146,7 +146,10 @@ static struct error *installed_create(struct headers *headers, const char *dir)
 
 	headers->kind = "installed";
 	if (!realpath(dir, real))
-		return error_errno(ERROR_NOT_FOUND, errno, "kernel headers %s", dir);
+		return error_errno(ERROR_NOT_FOUND, errno,
+				   "kernel headers %s (--kernel-headers embedded "
+				   "needs none)",
+				   dir);
 	if (has(real, "include/linux/kconfig.h"))
 		tree = "";
 	else if (has(real, "source/include/linux/kconfig.h"))

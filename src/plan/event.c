@@ -207,7 +207,7 @@ static struct error *find_function(const struct search *s, struct event_site *re
 	if (symbol.type == STT_GNU_IFUNC)
 		return error_create(ERROR_UNSUPPORTED,
 				    "%s of %s is an indirect function: its symbol is the "
-				    "code that chooses one",
+				    "code that chooses one; name the chosen one instead",
 				    s->spec->name, target_file_name(s->from));
 	err = start_doubt_in(s->from, &symbol, &why);
 	if (err)

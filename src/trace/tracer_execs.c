@@ -14,7 +14,7 @@ struct error *tracer_await_exec(struct tracer *t, int pid, bool itself)
 
 	return err ? error_errno(ERROR_UNSUPPORTED, -err,
 				 "process %d: cannot wait for the programs that it "
-				 "executes",
+				 "executes; raise --max-processes",
 				 pid)
 		   : NULL;
 }

@@ -18,7 +18,7 @@ struct error *tracees_trace_if_room(struct tracees *ts, struct tracee *t)
 	if (!ts->said_no_room)
 		tracees_note(ts, t,
 			     "is not traced for now: too many processes are traced at "
-			     "once (--max-processes)");
+			     "once; --max-processes makes room for more");
 	ts->said_no_room = true;
 	error_destroy(err);
 	return NULL;
