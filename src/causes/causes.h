@@ -29,7 +29,7 @@ struct cause {
 	int64_t estimated_growth_bytes; /* since the previous report */
 	double slope_bytes_per_s;       /* sum over the parts; 0: no leak suspect */
 	uint64_t oldest_age_ns;
-	uint64_t lost_bytes; /* of blocks to which nothing points */
+	uint64_t lost_bytes; /* of blocks that nothing points to */
 };
 
 struct cause_book; /* causes/book.h */

@@ -3,7 +3,9 @@
 
 #include "options/option_errors.h"
 
-#define SAMPLED "traces some blocks only: those that others hold would seem lost"
+#define SAMPLED                                                                          \
+	"traces some blocks only: what an untraced lost block points to would seem "     \
+	"reachable"
 #define NOT_ALL "does not trace all blocks: others would count as free memory"
 
 /* Options with which memtrace does not know all live blocks of a process. */

@@ -157,7 +157,7 @@ struct report_single {
  * were freed later? */
 bool report_row_has_verdict(const struct report_row *row);
 
-/* The row's blocks to which nothing points, and the blocks of any row that only these
+/* The row's blocks that nothing points to, and the blocks of any row that only these
  * lead to. 0 without a search. */
 struct snapshot_sum report_row_lost(const struct report_row *row);
 uint64_t report_row_lost_bytes(const struct report_row *row);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The search for blocks to which nothing points, in a program that keeps a pointer in
+ * The search for blocks that nothing points to, in a program that keeps a pointer in
  * each place where a program can (targets/holder.c).
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The search for blocks to which nothing points, in programs without shared libraries
+ * The search for blocks that nothing points to, in programs without shared libraries
  * (targets/keeper.c): their thread-local data, their allocator and its data lie elsewhere
  * than in others.
  */

@@ -138,8 +138,8 @@ static void append_lost(struct strbuf *out, const struct report *report,
 
 	strbuf_appendf(out,
 		       "%s in %" PRIu64
-		       " blocks to which nothing points, and %s in %" PRIu64
-		       " to which only these do",
+		       " blocks that nothing points to, and %s in %" PRIu64
+		       " that only these lead to",
 		       units_format_bytes(u->lost.bytes).s, u->lost.count,
 		       units_format_bytes(u->held.bytes).s, u->held.count);
 	if (left_out)

@@ -104,10 +104,10 @@ static void append_lost(struct strbuf *out, const struct snapshot_search *search
 		return;
 	begin_card(out, "Lost",
 		   units_format_bytes(snapshot_unreachable_lost(total).bytes).s);
-	strbuf_appendf(out, "%" PRIu64 " blocks to which nothing points",
+	strbuf_appendf(out, "%" PRIu64 " blocks that nothing points to",
 		       total->lost.count);
 	if (total->held.count)
-		strbuf_appendf(out, "<br>and %" PRIu64 " to which only these do (%s)",
+		strbuf_appendf(out, "<br>and %" PRIu64 " that only these lead to (%s)",
 			       total->held.count,
 			       units_format_bytes(total->held.bytes).s);
 	if (total->possible.count)

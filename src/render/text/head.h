@@ -23,7 +23,7 @@ void text_append_left_out(struct text_page *page, const struct report_section *s
 /* Blocks freed by their process's exit or exec, and calls that failed. */
 void text_append_failures(struct text_page *page, const struct report_section *section);
 
-/* What a search found: blocks to which nothing points. */
+/* What a search found: blocks that nothing points to. */
 void text_append_unreachable(struct text_page *page,
 			     const struct report_section *section);
 

@@ -33,11 +33,11 @@ static void append_lost(struct text_page *page, const struct snapshot_search *s)
 		text_append_line(page, "lost", "%s", nothing_lost(s));
 		return;
 	}
-	strbuf_appendf(&text, "%s in %" PRIu64 " %s to which nothing points",
+	strbuf_appendf(&text, "%s in %" PRIu64 " %s that nothing points to",
 		       units_format_bytes(u->lost.bytes).s, u->lost.count,
 		       blocks(u->lost.count));
 	if (u->held.count)
-		strbuf_appendf(&text, ", and %s in %" PRIu64 " to which only these do",
+		strbuf_appendf(&text, ", and %s in %" PRIu64 " that only these lead to",
 			       units_format_bytes(u->held.bytes).s, u->held.count);
 	text_append_line(page, "lost", "%s", strbuf_text(&text));
 	page->text.failed |= text.failed;

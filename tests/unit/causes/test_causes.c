@@ -148,7 +148,7 @@ static void suspects(void)
 	CHECK_INT(causes.list[0].estimated_growth_bytes, 18000);
 }
 
-/* Of the suspects, those with blocks to which nothing points come first. */
+/* Of the suspects, those with blocks that nothing points to come first. */
 static void lost_suspects(void)
 {
 	_cleanup_(server_deinit) struct server s;

@@ -294,14 +294,14 @@ static void lost_blocks_have_a_card(void)
 
 	_cleanup_(freep) char *html = render(&f);
 
-	CHECK_CONTAINS(html, "<dt>Lost</dt><dd><strong>3.0 KiB</strong><span>3 blocks to "
-			     "which nothing points<br>possibly 512 B more</span>");
+	CHECK_CONTAINS(html, "<dt>Lost</dt><dd><strong>3.0 KiB</strong><span>3 blocks "
+			     "that nothing points to<br>possibly 512 B more</span>");
 	f.snap->search.total.held = (struct snapshot_sum){2048, 2};
 
 	_cleanup_(freep) char *held = render(&f);
 
-	CHECK_CONTAINS(held, "<dt>Lost</dt><dd><strong>5.0 KiB</strong><span>3 blocks to "
-			     "which nothing points<br>and 2 to which only these do "
+	CHECK_CONTAINS(held, "<dt>Lost</dt><dd><strong>5.0 KiB</strong><span>3 blocks "
+			     "that nothing points to<br>and 2 that only these lead to "
 			     "(2.0 KiB)<br>possibly 512 B more</span>");
 	f.snap->search.total.unverified = (struct snapshot_sum){1024, 1};
 	f.snap->search.total.lost_but_freed = (struct snapshot_sum){256, 1};
