@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "progress/reading.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,21 @@ struct error *reading_split_dirs(const struct option_list *list, char ***ret)
 	is_whole = vec_push(&dirs, NULL) && is_whole;
 	*ret = dirs.data;
 	return is_whole ? NULL : error_no_memory();
+}
+
+struct error *reading_check_dirs(const struct option_list *list)
+{
+	char **dirs;
+	struct error *err = reading_split_dirs(list, &dirs);
+
+	for (char **dir = dirs; !err && *dir; dir++) {
+		_cleanup_(closep) int fd = open(*dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0)
+			err = error_errno(ERROR_USAGE, errno, "--debug-dir %s", *dir);
+	}
+	reading_free_dirs(dirs);
+	return err;
 }
 
 /* Escaped, because `phase` may contain text that the target controls. */

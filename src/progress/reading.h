@@ -23,6 +23,10 @@ struct error *reading_split_dirs(const struct option_list *list, char ***ret)
 	__attribute__((warn_unused_result));
 void reading_free_dirs(char **dirs);
 
+/* An error if a directory of --debug-dir cannot be opened. */
+struct error *reading_check_dirs(const struct option_list *list)
+	__attribute__((warn_unused_result));
+
 /* Start the child process that reads symbols. `progress` must outlive `reading`, and
  * `fetch_cache` (session/fetch_cache.h), too. */
 struct error *reading_init(struct reading *reading, const struct options *options,

@@ -15,6 +15,8 @@
 #include "confined/shed.h"
 #include "output/report_setup.h"
 #include "process/named.h"
+#include "process/proc.h"
+#include "progress/reading.h"
 #include "serve/serve.h"
 #include "session/retries.h"
 #include "session/session.h"
@@ -236,7 +238,12 @@ struct error *service_run(struct options *options,
 
 	*status = SESSION_FAILED;
 	sigprocmask(SIG_SETMASK, NULL, &s.before);
-	err = report_setup_init(options, false, &s.setup);
+	/* Each run would fail. */
+	err = proc_check_privileges();
+	if (!err)
+		err = reading_check_dirs(&options->debug_dirs);
+	if (!err)
+		err = report_setup_init(options, false, &s.setup);
 	if (!err)
 		err = serve_start(options, &s.setup, &s.serve);
 	if (!err)

@@ -299,7 +299,9 @@ struct error *session_run(const struct options *options, struct serve *serve, in
 	*status = SESSION_FAILED;
 	s.begun_ns = clock_now_ns();
 	phases_begin(&s.phases, "processes", s.begun_ns);
-	err = open_outputs(&s);
+	err = reading_check_dirs(&options->debug_dirs);
+	if (!err)
+		err = open_outputs(&s);
 	if (err)
 		return err;
 	if (!options->dry_run)

@@ -36,7 +36,7 @@ static const struct opener {
 	{"cli/prime.c", 2, "/dev/null and its own program"},
 	{"progress/stuck.c", 12,
 	 "/proc/self, and the scheduler's figures of a task of ours"},
-	{"progress/reading.c", 1, "what the user names"},
+	{"progress/reading.c", 2, "what the user names"},
 	{"cli/run.c", 1, "/dev/null"},
 	{"output/debug_packages.c", 3, "dpkg's lists of files"},
 	{"output/snapshot_file.c", 1, "what the user names"},
