@@ -29,6 +29,7 @@
 #define START_MS         10000 /* until the process has looked at the terminal */
 #define END_MS           3000  /* until it has restored the terminal */
 #define POLL_MS          10
+#define STOPS_MAX        100 /* `bg` lets a stopped process go on in the background */
 
 #define MESSAGES_AT_ONCE 16
 
@@ -49,6 +50,21 @@ struct screen {
 };
 
 /* --- is there a terminal? ----------------------------------------------------------- */
+
+/* A job in the background stops until `fg`, as programs do that read the terminal. False:
+ * it cannot be stopped, because no shell waits for it. */
+static bool await_foreground(void)
+{
+	for (int i = 0; i < STOPS_MAX; i++) {
+		pid_t owner = tcgetpgrp(STDIN_FILENO);
+
+		/* A terminal that is not ours to control has no jobs. */
+		if (owner <= 0 || owner == getpgrp())
+			return true;
+		kill(0, SIGTTIN);
+	}
+	return false;
+}
 
 /* Why there can be no screen; NULL: there can. */
 static const char *reason_against(void)
@@ -188,6 +204,8 @@ struct error *screen_start(const struct options *options,
 	struct error *err;
 
 	*ret = NULL;
+	if (!why && !await_foreground())
+		why = "memtrace runs in the background";
 	if (why) {
 		say_plain(why);
 		return NULL;
@@ -257,6 +275,7 @@ static void suspend(struct screen *screen)
 	/* While we are stopped, and a little longer. */
 	give_stderr_back(screen);
 	kill(0, SIGTSTP);
+	(void)await_foreground();
 	if (had_stderr)
 		take_stderr(screen);
 	send_screen(screen, PIPE_RESUMED);

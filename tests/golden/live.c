@@ -429,6 +429,36 @@ static void suspended(void)
 	vt_destroy(vt);
 }
 
+/* A background job leaves the terminal to the shell until `fg`. */
+static void in_background(void)
+{
+	static const char *const argv[] = {"/bin/bash", "--norc", "--noprofile", "-i",
+					   NULL};
+	static const char *const env[] = {"PS1=ready$ ", "HISTFILE", NULL};
+	struct vt *vt = vt_start(&(const struct vt_options){argv, env, 80, 24});
+	char command[1024];
+
+	REQUIRE(vt_wait(vt, "ready$", TIMEOUT_MS));
+	snprintf(command, sizeof(command), MEMTRACE " --replay %s --live &\r",
+		 path_of("store"));
+	vt_press(vt, command);
+	vt_run(vt, 500);
+	press(vt, "\r", "Stopped");
+	press(vt, "echo in$((1+1))between\r", "in2between");
+	CHECK(!vt_has_written(vt, "\033[?1049h"));
+	press(vt, "fg\r", "? help");
+	vt_press(vt, "\032");
+	CHECK(vt_wait(vt, "in2between", TIMEOUT_MS));
+	vt_press(vt, "bg\r");
+	vt_run(vt, 500);
+	press(vt, "echo in$((2+2))middle\r", "in4middle");
+	CHECK(!vt_is_alternate(vt));
+	press(vt, "fg\r", "? help");
+	vt_press(vt, "q");
+	CHECK(vt_wait_gone(vt, "? help", TIMEOUT_MS));
+	vt_destroy(vt);
+}
+
 /* --- terminals ---------------------------------------------------------------------- */
 
 static void resized(void)
@@ -596,6 +626,7 @@ int main(int argc, char *argv[])
 	RUN(restored_after_quit);
 	RUN(restored_after_signals);
 	RUN(suspended);
+	RUN(in_background);
 	RUN(resized);
 	RUN(colors);
 	RUN(without_screen);
