@@ -27,6 +27,41 @@ static void append_quoted(struct strbuf *text, const char *value)
 
 /* --- one option --------------------------------------------------------------------- */
 
+/* What users of other tools call our options, and an option whose name means something
+ * else. */
+static const struct {
+	const char *word, *meant;
+} meanings[] = {
+	{"attach", "-p PID"},          {"brief", "--format brief"},
+	{"c", "-- COMMAND"},           {"cmd", "-- COMMAND"},
+	{"command", "-- COMMAND"},     {"json", "--format json"},
+	{"no-color", "--color never"}, {"process", "--pid PID"},
+	{"text", "--format text"},     {"tui", "--live"},
+};
+
+static bool is_word(const char *word, const char *name, size_t len)
+{
+	return strlen(word) == len && !memcmp(word, name, len);
+}
+
+/* Append the option that a name means which no option has, or a view. False: none. */
+static bool append_other_name(const char *name, size_t len, struct strbuf *text)
+{
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
+		if (!is_word(meanings[i].word, name, len))
+			continue;
+		strbuf_append(text, meanings[i].meant);
+		return true;
+	}
+	for (size_t i = 0; choice_view_names[i]; i++) {
+		if (!is_word(choice_view_names[i], name, len) || option_find(name, len))
+			continue;
+		strbuf_appendf(text, "--view %s", choice_view_names[i]);
+		return true;
+	}
+	return false;
+}
+
 static char other_case(char letter)
 {
 	int c = (unsigned char)letter;
@@ -39,7 +74,7 @@ struct error *option_error_unknown(const char *dashes, const char *name, size_t 
 {
 	const char *nearest = option_nearest(name, len);
 	const struct option_row *other = NULL;
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	_cleanup_(strbuf_deinit) struct strbuf text = {0}, meant = {0};
 
 	strbuf_append(&text, "unknown option '");
 	strbuf_append(&text, dashes);
@@ -53,36 +88,23 @@ struct error *option_error_unknown(const char *dashes, const char *name, size_t 
 	} else if (len == 1 && !dashes[1]) {
 		other = option_find_letter(other_case(*name));
 	}
-	if (other)
+	if (!whole && append_other_name(name, len, &meant))
+		strbuf_appendf(&text, "; did you mean '%s'?", strbuf_text(&meant));
+	else if (other)
 		strbuf_appendf(&text, "; did you mean '-%c' (--%s)?", other_case(*name),
 			       other->name);
 	else if (nearest)
 		strbuf_appendf(&text, "; did you mean '--%s'?", nearest);
 	else
 		strbuf_append(&text, "; 'memtrace --help all' lists all options");
-	return finish(&text);
+	return meant.failed ? error_no_memory() : finish(&text);
 }
-
-/* The option that a user means by a word without dashes, where it is not the option of
- * that name. */
-static const struct {
-	const char *word, *meant;
-} meanings[] = {
-	{"attach", "-p PID"},
-	{"brief", "--format brief"},
-	{"json", "--format json"},
-	{"text", "--format text"},
-};
 
 /* Append "--NAME" or the like for the word NAME. False: no option has this name. */
 static bool append_meaning(const char *word, struct strbuf *text)
 {
-	for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
-		if (strcmp(word, meanings[i].word))
-			continue;
-		strbuf_append(text, meanings[i].meant);
+	if (append_other_name(word, strlen(word), text))
 		return true;
-	}
 	if (!option_find(word, strlen(word)))
 		return false;
 	strbuf_appendf(text, "--%s", word);
@@ -139,6 +161,8 @@ struct error *option_error_value(const struct option_row *row, const char *spell
 	/* The nearest word says enough, and the others would take two lines. */
 	strbuf_append(&text, row->choices && hint.len ? " is not known" : "");
 	strbuf_append(&text, strbuf_text(&hint));
+	if (row == &option_rows[OPTION_ATTACH] && isdigit((unsigned char)*value))
+		strbuf_append(&text, "; --pid names the process");
 	return hint.failed ? error_no_memory() : finish(&text);
 }
 
