@@ -91,18 +91,20 @@ static const struct {
 	const char *name, *remedy;
 } losses[LOSS_COUNT] = {
 	[LOSS_BLOCKS_FULL] = {"blocks_full",
-			      "blocks were not tracked, the table did not grow in "
-			      "time, or was full: raise --max-allocations"},
-	[LOSS_STACKS_FULL] = {"stacks_full",
-			      "blocks are counted without their stack, the table did "
-			      "not grow in time, or was full: raise --max-stacks"},
+			      "blocks were not tracked, because their table was full or "
+			      "did not grow in time: raise --max-allocations"},
+	[LOSS_STACKS_FULL] =
+		{"stacks_full",
+		 "blocks are counted without their stack, because the table of stacks "
+		 "was full or did not grow in time: raise --max-stacks"},
 	[LOSS_STACKS_PREEMPTED] =
 		{"stacks_preempted",
-		 "blocks are counted without their stack, too many threads were "
+		 "blocks are counted without their stack, because too many threads were "
 		 "preempted while their stack was unwound"},
-	[LOSS_PENDING_FULL] = {"pending_full",
-			       "calls were not tracked, too many threads were inside "
-			       "calls at once: the numbers are too low"},
+	[LOSS_PENDING_FULL] =
+		{"pending_full",
+		 "calls were not tracked, because too many threads were inside "
+		 "calls at once: the numbers are too low"},
 	[LOSS_CALLS_ABANDONED] = {"calls_abandoned",
 				  "calls never returned (longjmp, exception or thread "
 				  "exit): a block they made is not listed"},
@@ -125,19 +127,22 @@ static const struct {
 	[LOSS_PROCESSES_FULL] = {"processes_full",
 				 "calls came from more processes than can be traced at "
 				 "once: raise --max-processes"},
-	[LOSS_WALKS_LOST] = {"walks_lost",
-			     "stacks were cut short, too many new call sites came at "
-			     "once or code was unloaded: they lack their outer callers"},
-	[LOSS_WALKS_OVER_BUDGET] = {"walks_over_budget",
-				    "stacks were cut short, finding unwind rules for new "
-				    "call sites had used up its share of processor time: "
-				    "raise --unwind-cpu"},
+	[LOSS_WALKS_LOST] =
+		{"walks_lost",
+		 "stacks were cut short, because too many new call sites came at "
+		 "once or code was unloaded: they lack their outer callers"},
+	[LOSS_WALKS_OVER_BUDGET] =
+		{"walks_over_budget",
+		 "stacks were cut short, because finding unwind rules for new "
+		 "call sites had used up its share of processor time: "
+		 "raise --unwind-cpu"},
 	[LOSS_PROBES_MISSED] = {"probes_missed",
 				"probe hits were not delivered by the kernel: blocks "
 				"may be missing, or listed though they were freed"},
 	[LOSS_SNAPSHOTS_UNSETTLED] =
 		{"snapshots_unsettled",
-		 "reports were inconsistent, too much changed while they were made: "
+		 "reports were inconsistent, because too much changed while they were "
+		 "made: "
 		 "blocks that moved may be missing or listed twice in them"},
 	[LOSS_THREADS_FULL] = {"threads_full",
 			       "events came from more threads than can be counted "

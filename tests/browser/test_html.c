@@ -444,7 +444,8 @@ static void losses_are_said(void)
 	open_page(&f);
 	check_shows("#losses li",
 		    "stacks_full 12: blocks are counted without their stack, "
-		    "the table did not grow in time, or was full: raise --max-stacks");
+		    "because the table of stacks was full or did not grow in time: "
+		    "raise --max-stacks");
 	CHECK_INT(count("#losses li"), 1);
 	CHECK_INT(count(".complete"), 0);
 	check_quiet();
