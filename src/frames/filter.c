@@ -12,10 +12,12 @@ struct report_filter {
 	VEC(struct filter_pattern) patterns[FILTER_USES];
 };
 
-/* Frames of the start of processes and threads, in C and Rust, and frames between a
+/* Frames of the start of processes and threads, in C (musl too) and Rust, and frames between a
  * container or operator and the allocator. */
 const char *const report_filter_noise[] = {
 	"fn:_start",
+	"fn:_start_c",
+	"fn:libc_start_main_stage2",
 	"fn:__libc_start_main*",
 	"fn:__libc_start_call_main",
 	"fn:start_thread",

@@ -94,8 +94,9 @@ static const struct rule names[] = {
 };
 
 /* Whole names of functions that start programs and threads. */
-static const char *const starts[] = {"_start",  "start_thread", "clone",
-				     "__clone", "clone3",       "__clone3"};
+static const char *const starts[] = {"_start",       "_start_c", "libc_start_main_stage2",
+				     "start_thread", "clone",    "__clone",
+				     "clone3",       "__clone3"};
 
 /* Parts of the names of allocation functions, in lower case, by a part that they have in
  * common: few names have that, and the others need no more comparisons. */

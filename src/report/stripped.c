@@ -47,10 +47,24 @@ static bool lacks_name(const struct report_frame *frame)
 	       frame->module[0] == '/';
 }
 
+/* The outermost frame of a file that has names: code of the start that the linker adds,
+ * which has no name in musl. */
+static bool is_start(const struct report_row *row, size_t i)
+{
+	if (i + 1 != row->depth)
+		return false;
+	while (i--)
+		if (row->frames[i]->symbol && row->frames[i]->module &&
+		    !strcmp(row->frames[i]->module, row->frames[row->depth - 1]->module))
+			return true;
+	return false;
+}
+
 static bool add_row(stripped_files *files, const struct report_row *row)
 {
 	for (size_t i = 0; i < row->depth; i++)
-		if (lacks_name(row->frames[i]) && !add(files, row, row->frames[i]))
+		if (lacks_name(row->frames[i]) && !is_start(row, i) &&
+		    !add(files, row, row->frames[i]))
 			return false;
 	return true;
 }

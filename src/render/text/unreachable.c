@@ -80,9 +80,12 @@ static void append_search(struct text_page *page, const struct snapshot_search *
 	if (now_ns > s->time_ns + s->took_ns)
 		strbuf_appendf(&text, ", %s ago",
 			       units_format_duration(now_ns - s->time_ns).s);
-	strbuf_appendf(&text, "; stopped %" PRIu64 " %s for %s", s->threads,
-		       text_plural(s->threads, "thread", "threads"),
-		       units_format_duration(s->pause_ns).s);
+	if (s->threads)
+		strbuf_appendf(&text, "; stopped %" PRIu64 " %s for %s", s->threads,
+			       text_plural(s->threads, "thread", "threads"),
+			       units_format_duration(s->pause_ns).s);
+	else
+		strbuf_append(&text, "; no thread had to be stopped");
 	if (s->unsearched)
 		strbuf_appendf(&text,
 			       "; %" PRIu64 " of %" PRIu64

@@ -88,6 +88,21 @@ static void none(void)
 	check(f.report, false, "");
 }
 
+/* The code that starts a program of musl has no name. The program has names. */
+static void starts_of_programs(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	uint64_t named, bare;
+
+	fixture_init(&f);
+	named = fixture_symbol(&f, "main", "/opt/program");
+	bare = fixture_symbol(&f, NULL, "/opt/program");
+	fixture_block(&f, BLOCK_HEAP, 8, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, named, bare));
+	fixture_report(&f);
+	check(f.report, false, "");
+}
+
 static void stored(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -260,6 +275,7 @@ int main(void)
 {
 	RUN(files_of_frames);
 	RUN(none);
+	RUN(starts_of_programs);
 	RUN(stored);
 	RUN(long_names);
 	RUN(packages);

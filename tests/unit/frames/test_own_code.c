@@ -89,6 +89,8 @@ static void runtimes(void)
 	check("runtime.main", EXE, CODE_RUNTIME, "Go's runtime");
 	check("__libc_start_call_main", EXE, CODE_RUNTIME, "libc");
 	check("clone3", EXE, CODE_RUNTIME, "libc");
+	check("_start_c", EXE, CODE_RUNTIME, "libc");
+	check("libc_start_main_stage2", EXE, CODE_RUNTIME, "libc");
 	check(NULL, "[vdso]", CODE_RUNTIME, "the kernel");
 	check_source("/usr/include/c++/12/bits/stl_vector.h", CODE_RUNTIME, "libstdc++");
 	check_source("/usr/lib/llvm/include/c++/v1/vector", CODE_RUNTIME, "libc++");

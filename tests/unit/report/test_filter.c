@@ -194,6 +194,8 @@ static void noise(void)
 		"__libc_start_main@@GLIBC_2.34",
 		"start_thread",
 		"clone3",
+		"_start_c",
+		"libc_start_main_stage2",
 		"operator new[](unsigned long, std::nothrow_t const&)",
 		"std::__new_allocator<int>::allocate(unsigned long, void const*)",
 		"alloc::raw_vec::RawVec<T,A>::grow_one",
