@@ -323,6 +323,8 @@ static void found_unreachable(void)
 	f.snap->unreachable.data[0] = f.snap->search.total;
 	options = options_of(view_find("unreachable"));
 	check(&f, "unreachable-none", "txt", &options);
+	f.snap->search.threads = 5;
+	f.snap->search.pause_ns = 12 * MS;
 	/* What was not searched says nothing. */
 	f.snap->search.total = f.snap->unreachable.data[0] =
 		(struct snapshot_unreachable){.lost = {0, 0}};
