@@ -408,7 +408,7 @@ void brief_append_none(struct strbuf *text, const struct report *report,
 	if (!section->live.count)
 		return;
 	if (!section->listed.count) {
-		strbuf_appendf(text, "None is older than %s.",
+		strbuf_appendf(text, "None is older than %s (--older 0 lists all).",
 			       units_format_duration(report->options.older_ns).s);
 		return;
 	}

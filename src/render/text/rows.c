@@ -230,7 +230,8 @@ static void append_none(struct text_page *page, const struct report_section *sec
 			const struct text_rows *rows)
 {
 	if (rows->is_of_held && section->live.count && !section->listed.count)
-		strbuf_appendf(&page->text, "\tnone older than %s\n",
+		strbuf_appendf(&page->text,
+			       "\tnone older than %s (--older 0 lists all)\n",
 			       units_format_duration(page->report->options.older_ns).s);
 	else
 		strbuf_append(&page->text, "\tnone\n");
