@@ -3,6 +3,8 @@
 #include "session/session_private.h"
 
 #include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/cache.h"
@@ -150,6 +152,22 @@ static struct error *trace(struct session *s)
 	return err ? err : report_until_end(s);
 }
 
+/* Otherwise memtrace seems to hang after its last report. */
+static void say_awaited(const struct session *s)
+{
+	siginfo_t ended = {0};
+
+	if (s->options->quiet || s->waiter.stop_signal ||
+	    waitid(P_PID, (id_t)s->spawn.pid, &ended, WEXITED | WNOHANG | WNOWAIT) ||
+	    ended.si_pid)
+		return;
+	fprintf(stderr,
+		"memtrace: the run has ended, and pid %d goes on without probes; "
+		"memtrace "
+		"waits for its exit status\n",
+		s->spawn.pid);
+}
+
 /* The run is over, but the command may still run: remove the probes, forward the signal
  * that ended the run, and wait for the command. Another Ctrl-C ends only memtrace. */
 static int finish_command(struct session *s)
@@ -161,6 +179,7 @@ static int finish_command(struct session *s)
 	if (s->waiter.stop_signal)
 		kill(s->spawn.pid, s->waiter.stop_signal);
 	waiter_unblock(&s->waiter);
+	say_awaited(s);
 	return spawn_wait(&s->spawn);
 }
 

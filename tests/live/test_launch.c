@@ -201,6 +201,8 @@ static void run_over_before_the_command(void)
 	REQUIRE(report);
 	CHECK_STR(json_string_value(live_get(report, "cause")), "duration");
 	json_decref(report);
+	CHECK(live_wait_stderr(memtrace, " goes on without probes; memtrace waits",
+			       TIMEOUT_S));
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 5);
 	CHECK(live_now_s() - start_s > 1.5);
 	live_destroy(memtrace);
