@@ -144,12 +144,21 @@ static unsigned put_curve(struct canvas *canvas, unsigned x, unsigned y, unsigne
 
 /* --- numbers ------------------------------------------------------------------------ */
 
-static uint64_t rss_bytes(const struct snapshot *snap)
+static bool all_exited(const struct snapshot *snap)
+{
+	vec_foreach (process, &snap->processes)
+		if (!process->exited)
+			return false;
+	return snap->processes.len;
+}
+
+/* Of processes that have exited only if none is left. */
+static uint64_t rss_bytes(const struct snapshot *snap, bool exited)
 {
 	uint64_t sum = 0;
 
 	vec_foreach (process, &snap->processes)
-		if (!process->exited)
+		if (process->exited == exited)
 			sum += process->memory.vm_rss_bytes;
 	return sum;
 }
@@ -171,11 +180,14 @@ static void put_memory(const struct ui *ui, struct canvas *canvas,
 {
 	const struct snapshot *snap = report->snapshot;
 	unsigned half = ui->columns / 2, spark = half > 44 ? half - 36 : SPARK_MIN;
+	bool exited = all_exited(snap);
 	struct curve rss = curve_of(snap, rss_value, 0, spark);
 	struct curve live = curve_of(snap, live_value, section->class, spark);
 	char text[128];
 
-	snprintf(text, sizeof(text), "RSS   %s", units_format_bytes(rss_bytes(snap)).s);
+	snprintf(text, sizeof(text), "RSS   %s%s",
+		 units_format_bytes(rss_bytes(snap, exited)).s,
+		 exited ? " when last seen" : "");
 	put_curve(canvas, 0, 1, half - 1, text, &rss);
 	if (section->class == BLOCK_EVENT)
 		snprintf(text, sizeof(text), "events %s in %s hits",
