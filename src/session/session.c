@@ -106,7 +106,7 @@ static struct error *report_until_end(struct session *s)
 			return err;
 		/* A screen soon needs it again. */
 		if (!s->screen)
-			session_trim();
+			session_trim(s);
 	}
 }
 

@@ -26,6 +26,7 @@
 #include "render/renderer.h"
 #include "screen/screen.h"
 #include "serve/serve.h"
+#include "session/trim.h"
 #include "report/report.h"
 #include "snapshot/timeline.h"
 #include "snapshot/join.h"
@@ -77,7 +78,8 @@ struct session {
 	bool serve_is_lent;          /* another process owns it */
 	struct reach_search *search; /* with --unreachable, else NULL */
 	struct screen *screen;       /* of --live; NULL: the reports are printed */
-	FILE *said_before;    /* progress.out before the screen came; NULL: unset */
+	FILE *said_before; /* progress.out before the screen came; NULL: unset */
+	struct trim trim;
 	uint64_t interval_ns; /* between reports */
 	uint64_t intervals;   /* number of report intervals that have passed */
 };
@@ -106,9 +108,8 @@ struct error *session_report(struct session *s, enum report_cause cause)
 /* If a client of --listen waits for a snapshot, take one and answer. It changes no
  * report: neither growth nor trends count from it. */
 void session_observe(struct session *s);
-/* After a report: return free memory to the kernel. malloc keeps everything that the
- * report and the symbols of exited processes used, which is many times what remains. */
-void session_trim(void);
+/* After a report: return free memory to the kernel if that is due (trim.h). */
+void session_trim(struct session *s);
 
 /* --- session_screen.c --------------------------------------------------------------- */
 

@@ -142,6 +142,7 @@ static struct error *build_report(struct session *s, struct snapshot *snap,
 
 	if (!frames)
 		return error_no_memory();
+	trim_note(&s->trim, snap);
 	err = make_snapshot(s, snap, made);
 	if (!err && is_saved)
 		err = report_record_before(
@@ -253,9 +254,10 @@ static struct error *look(struct session *s, enum report_cause cause,
 /* Kept for the next report: getting pages back costs more than a small report. */
 #define TRIM_PAD_BYTES (512u << 10)
 
-void session_trim(void)
+void session_trim(struct session *s)
 {
-	malloc_trim(TRIM_PAD_BYTES);
+	if (trim_is_due(&s->trim, tracer_is_quiet(s->tracer), clock_now_ns()))
+		malloc_trim(TRIM_PAD_BYTES);
 }
 
 struct error *session_report(struct session *s, enum report_cause cause)
@@ -362,6 +364,8 @@ void session_observe(struct session *s)
 	else
 		serve_answer(s->serve, snap, has_blocks, clock_now_ns() - begun_ns);
 	error_destroy(err);
+	if (snap)
+		trim_note(&s->trim, snap);
 	snapshot_destroy(take(snap));
-	session_trim();
+	session_trim(s);
 }
