@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drain/drain.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ struct read_stacks {
 	struct snapshot *snap;
 	const struct drain_slots *slots;
 	uint32_t max_depth;
-	struct stack_pcs pcs;
+	struct stack_pcs *pcs;
 };
 
 static bool read_stack_heads(const void *elements, uint32_t first, uint32_t count,
@@ -40,9 +41,9 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 		const struct abi_stack_head head = heads[i];
 		uint32_t depth =
 			head.check && head.depth <= r->max_depth ? head.depth : 0;
-		const uint64_t *pc = depth ? stack_pcs_at(&r->pcs, head.at) : NULL;
+		const uint64_t *pc = depth ? stack_pcs_at(r->pcs, head.at) : NULL;
 
-		if (depth && !pc && !r->pcs.blocks.table->is_short)
+		if (depth && !pc && !r->pcs->blocks.table->is_short)
 			return false;
 		if (!pc)
 			depth = 0;
@@ -70,17 +71,16 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 	return true;
 }
 
-static bool sum_counters(const void *elements, uint32_t first, uint32_t count, void *arg)
+static struct abi_counters sum_counters(const struct abi_counters *records,
+					uint32_t count)
 {
-	const struct abi_counters *records = elements;
-	struct abi_counters *sum = arg;
+	struct abi_counters sum = {{0}};
 
-	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
 		for (int j = 0; j < ABI_COUNTER_COUNT; j++)
-			sum->value[j] += *(const volatile uint64_t *)&records[i].value[j];
+			sum.value[j] += *(const volatile uint64_t *)&records[i].value[j];
 	}
-	return true;
+	return sum;
 }
 
 /* --- all together ----------------------------------------------------------------- */
@@ -164,21 +164,19 @@ static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver
  * they are filled are copied again and again. Without enough memory they grow. */
 static void make_room(struct drain *d)
 {
-	struct abi_counters sum = {{0}};
+	const struct abi_counters sum =
+		sum_counters(d->maps->counters, d->sizes->cpu_slots);
 	struct live_table *live = d->maps->live;
 	uint64_t most =
 		live ? (uint64_t)live_table_buckets(live, live_table_count(live)) *
 				ABI_LIVE_WAYS
 		     : 0;
-	uint64_t count;
-	struct error *err = mapped_walk(d->maps->counters, d->sizes->cpu_slots,
-					sizeof(sum), sum_counters, &sum);
+	uint64_t count =
+		saturate_subtract(sum.value[ABI_ALLOCATIONS], sum.value[ABI_FREES]);
 
-	count = saturate_subtract(sum.value[ABI_ALLOCATIONS], sum.value[ABI_FREES]);
 	count = count < most ? count : most;
-	if (!err && vec_reserve(&d->keys, count))
+	if (vec_reserve(&d->keys, count))
 		(void)!vec_reserve(&d->snap->blocks[d->maps->class], count);
-	error_destroy(err);
 }
 
 static struct error *read_all(struct drain *d, bool *settled)
@@ -238,18 +236,41 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	return err;
 }
 
+/* The windows of so few stacks stay mapped until the next reading, because mapping them
+ * takes longer than reading them. Until then they are resident: 24 KiB, and up to 1 MiB
+ * of return addresses. */
+#define FEW_STACKS 1024
+
+static struct error *read_few_stacks(struct read_stacks *r, struct record_windows *heads,
+				     uint32_t used)
+{
+	for (uint32_t i = 0; i < used; i++) {
+		const void *head = record_windows_at(heads, i);
+
+		if (!head)
+			return error_errno(ERROR_IO, errno, "cannot map a BPF table");
+		if (!read_stack_heads(head, i, 1, r))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
 struct error *drain_stacks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes,
 			   const struct drain_slots *slots, uint32_t used,
 			   struct snapshot *snap)
 {
-	struct read_stacks r = {
-		.snap = snap, .slots = slots, .max_depth = sizes->stack_depth};
+	struct stack_tables *stacks = maps->stacks;
+	struct read_stacks r = {.snap = snap,
+				.slots = slots,
+				.max_depth = sizes->stack_depth,
+				.pcs = &stacks->read_pcs};
 	struct error *err;
 
-	stack_pcs_init(&r.pcs, &maps->stacks->pcs);
-	err = part_table_walk(&maps->stacks->heads, used, read_stack_heads, &r);
-	stack_pcs_deinit(&r.pcs);
+	if (used <= FEW_STACKS)
+		return read_few_stacks(&r, &stacks->read_heads, used);
+	err = part_table_walk(&stacks->heads, used, read_stack_heads, &r);
+	stack_tables_unmap(stacks);
 	return err;
 }
 
@@ -341,13 +362,12 @@ struct error *drain_counters(const struct drain_maps *maps,
 		{ABI_WALKS_LOST, LOSS_WALKS_LOST},
 		{ABI_WALKS_OVER_BUDGET, LOSS_WALKS_OVER_BUDGET},
 	};
-	struct abi_counters sum = {{0}};
+	const struct abi_counters sum = sum_counters(maps->counters, sizes->cpu_slots);
 	bool is_quiet = kept && drain_kept_is_quiet(kept);
 	uint64_t dead = is_quiet ? kept->dead : 0;
-	struct error *err = mapped_walk(maps->counters, sizes->cpu_slots, sizeof(sum),
-					sum_counters, &sum);
+	struct error *err = NULL;
 
-	if (!err && !is_quiet)
+	if (!is_quiet)
 		err = count_dead(maps, sizes, slots, snap, &dead);
 	if (err)
 		return err;

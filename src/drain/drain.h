@@ -24,10 +24,12 @@
 
 struct abi_block;
 struct abi_control;
+struct abi_counters;
 
 /* Descriptors of the maps of probes/maps.c; -1: this run does not have the map. */
 struct drain_maps {
-	int control, processes, counters, live_spill, pending, pending_spill;
+	int control, processes, live_spill, pending, pending_spill;
+	struct abi_counters *counters; /* mapped, sizes.cpu_slots of them; borrowed */
 	int journal_ring;              /* -1: `journal` is used instead */
 	struct journal_table *journal; /* borrowed; NULL if `live` is */
 	struct stack_tables *stacks;   /* borrowed */

@@ -2,33 +2,19 @@
 #include "drain/drain_kept.h"
 
 #include "drain/drain_blocks.h"
-#include "bpf/mapped.h"
-#include "util/error.h"
 
 /* They take 3 MB. */
 #define KEPT_MAX 65536
 
-static bool add_counters(const void *elements, uint32_t first, uint32_t count, void *arg)
+static uint64_t read_sum(const struct drain *d)
 {
-	const struct abi_counters *records = elements;
-	uint64_t *sum = arg;
+	const struct abi_counters *records = d->maps->counters;
+	uint64_t sum = 0;
 
-	(void)first;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < d->sizes->cpu_slots; i++)
 		for (int j = 0; j < ABI_COUNTER_COUNT; j++)
-			*sum += *(const volatile uint64_t *)&records[i].value[j];
-	return true;
-}
-
-static bool read_sum(const struct drain *d, uint64_t *ret)
-{
-	struct error *err;
-
-	*ret = 0;
-	err = mapped_walk(d->maps->counters, d->sizes->cpu_slots,
-			  sizeof(struct abi_counters), add_counters, ret);
-	error_destroy(err);
-	return !err;
+			sum += *(const volatile uint64_t *)&records[i].value[j];
+	return sum;
 }
 
 static bool copy_out(const struct drain_kept *kept, struct drain *d)
@@ -55,15 +41,10 @@ bool drain_kept_begin(struct drain_kept *kept, struct drain *d)
 {
 	/* Programs that were running when the last reading began have ended. */
 	bool is_fenced = fence_end(d->maps->fence);
-	uint64_t sum;
-	bool is_same;
+	uint64_t sum = read_sum(d);
+	bool is_same = kept->is_known && is_fenced && sum == kept->sum;
 
 	d->fence_failed = !is_fenced;
-	if (!read_sum(d, &sum)) {
-		drain_kept_drop(kept);
-		return false;
-	}
-	is_same = kept->is_known && is_fenced && sum == kept->sum;
 	if (!is_same)
 		kept->repeats = 0;
 	else if (kept->repeats < 2)

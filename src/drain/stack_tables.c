@@ -20,6 +20,9 @@ void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 	part_table_open(&t->pcs, "stack_pcs", maps->stack_pcs, maps->stack_pcs_part,
 			ABI_PCS_BLOCK_BYTES(sizes->stack_depth), sizes->stack_pcs_blocks,
 			sizes->stack_pcs_part);
+	/* 24 KiB per window. */
+	record_windows_init(&t->read_heads, &t->heads, 1024);
+	stack_pcs_init(&t->read_pcs, &t->pcs);
 	if (by_hash)
 		return;
 	part_table_open(&t->index, "stack_index", maps->stack_index,
@@ -29,8 +32,15 @@ void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 	t->index.count = sizes->stack_buckets ? 2 : 1;
 }
 
+void stack_tables_unmap(struct stack_tables *t)
+{
+	record_windows_deinit(&t->read_heads);
+	stack_pcs_deinit(&t->read_pcs);
+}
+
 void stack_tables_close(struct stack_tables *t)
 {
+	stack_tables_unmap(t);
 	part_table_close(&t->index);
 	part_table_close(&t->heads);
 	part_table_close(&t->pcs);

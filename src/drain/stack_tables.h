@@ -5,6 +5,7 @@
 
 #include "compile/source_sizes.h"
 #include "drain/part_table.h"
+#include "drain/stack_pcs.h"
 
 #define STACK_TABLES 3 /* the tables in struct stack_tables */
 
@@ -16,6 +17,8 @@ struct stack_tables {
 	struct abi_control *control; /* mapped; borrowed */
 	bool by_hash;                /* each stack has room for the largest depth */
 	int grower_fd; /* an eventfd that wakes the thread that adds parts; -1: none */
+	struct record_windows read_heads; /* for drain_stacks(): of `heads` */
+	struct stack_pcs read_pcs;        /* the same: of `pcs` */
 };
 
 /* Descriptors of the maps; all are borrowed. */
@@ -29,6 +32,9 @@ void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 		       bool by_hash);
 /* Can be called on an all-zero struct. */
 void stack_tables_close(struct stack_tables *t);
+
+/* Unmap `read_heads` and `read_pcs`. They are mapped again when they are used. */
+void stack_tables_unmap(struct stack_tables *t);
 
 /* Create the parts that the tables should have: for all stacks that have a number, and
  * ahead of them as many as the probes ask for. Any thread may call this. They are to

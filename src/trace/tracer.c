@@ -30,6 +30,11 @@ static size_t processes_bytes(const struct tracer *t)
 	return t->source->sizes.process_slots * sizeof(struct abi_process);
 }
 
+static size_t counters_bytes(const struct tracer *t)
+{
+	return t->source->sizes.cpu_slots * sizeof(struct abi_counters);
+}
+
 static size_t sites_at_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE) * sizeof(struct abi_site_at);
@@ -61,7 +66,7 @@ static struct error *open_growing(struct tracer *t, const struct stack_maps *sta
 
 static struct error *open_maps(struct tracer *t)
 {
-	int sites_at, live_part, journal_part;
+	int counters, sites_at, live_part, journal_part;
 	struct stack_maps stacks;
 	const struct {
 		const char *name;
@@ -72,7 +77,7 @@ static struct error *open_maps(struct tracer *t)
 		{"control", &t->maps.control, 0, false},
 		{"processes", &t->maps.processes, 0, false},
 		{"claims", &t->claims, 0, false},
-		{"counters", &t->maps.counters, 0, false},
+		{"counters", &counters, 0, false},
 		{"exec_awaited", &t->exec_awaited, tracer_awaits(t) ? 0 : ~0u, false},
 		{"sites_at", &sites_at, MODE_CALLS, false},
 		{"live", &t->live.outer, MODE_BLOCKS, true},
@@ -106,9 +111,11 @@ static struct error *open_maps(struct tracer *t)
 	}
 	t->control = mapped_open(t->maps.control, sizeof(*t->control));
 	t->processes = mapped_open(t->maps.processes, processes_bytes(t));
+	t->maps.counters = mapped_open(counters, counters_bytes(t));
 	if (sites_at >= 0)
 		t->sites_at = mapped_open(sites_at, sites_at_bytes());
-	if (!t->control || !t->processes || (sites_at >= 0 && !t->sites_at))
+	if (!t->control || !t->processes || !t->maps.counters ||
+	    (sites_at >= 0 && !t->sites_at))
 		return error_errno(ERROR_IO, errno, "cannot map the control records");
 	return open_growing(t, &stacks, live_part, journal_part);
 }
@@ -524,8 +531,10 @@ void tracer_destroy(struct tracer *t)
 	mapped_close(t->control, sizeof(*t->control));
 	mapped_close(t->sites_at, sites_at_bytes());
 	mapped_close(t->usdt, TRACER_USDT_BYTES);
-	if (t->source)
+	if (t->source) {
 		mapped_close(t->processes, processes_bytes(t));
+		mapped_close(t->maps.counters, counters_bytes(t));
+	}
 	vec_deinit(&t->event_bases);
 	kernel_points_deinit(&t->kernel_points);
 	compiler_destroy(t->compiler);

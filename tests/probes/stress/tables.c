@@ -296,6 +296,11 @@ void tables_grow(void)
 	pthread_mutex_unlock(&grow_lock);
 }
 
+static size_t counters_bytes(const struct tables *t)
+{
+	return t->sizes.cpu_slots * sizeof(struct abi_counters);
+}
+
 void tables_open(struct tables *t)
 {
 	memset(t, 0, sizeof(*t));
@@ -305,7 +310,7 @@ void tables_open(struct tables *t)
 	t->maps = (struct drain_maps){
 		.control = fd_of("control"),
 		.processes = fd_of("processes"),
-		.counters = fd_of("counters"),
+		.counters = mapped_open(fd_of("counters"), counters_bytes(t)),
 		.live = tables_live(),
 		.live_spill = fd_of("live_spill"),
 		.journal_ring = tables_journal() ? -1 : fd_of("journal"),
@@ -337,4 +342,5 @@ void tables_close(struct tables *t)
 {
 	if (t->has_traffic)
 		traffic_tables_close(&t->traffic);
+	mapped_close(t->maps.counters, counters_bytes(t));
 }

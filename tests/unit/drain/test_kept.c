@@ -18,7 +18,6 @@
 
 #define BUCKETS       256
 #define LIVE_BYTES    (BUCKETS * sizeof(struct abi_live_bucket))
-#define COUNT_BYTES   sizeof(struct abi_counters)
 #define PENDING_BYTES (ABI_PENDING_SLOTS * sizeof(struct abi_pending))
 
 #define ENTRIES       1024 /* in a half of the journal */
@@ -29,9 +28,9 @@ struct bench {
 	struct live_table table;
 	struct stack_tables stacks;
 	struct journal_table journal;
-	struct abi_live_bucket *live;  /* mapped */
-	struct abi_counters *counters; /* mapped */
-	struct abi_pending *pending;   /* mapped */
+	struct abi_live_bucket *live; /* mapped */
+	struct abi_pending *pending;  /* mapped */
+	struct abi_counters counters;
 	struct abi_control control;
 	uint32_t process[2];
 	bool has_moving, settled; /* the last snapshot */
@@ -74,7 +73,7 @@ static void bench_init(struct bench *b, struct fence *fence)
 {
 	*b = (struct bench){
 		.sizes = {.cpu_slots = 1, .process_slots = 2, .max_stacks = 1},
-		.maps = {.counters = create_array(COUNT_BYTES, 1),
+		.maps = {.counters = &b->counters,
 			 .live = &b->table,
 			 .live_spill = create(BPF_MAP_TYPE_HASH, 8,
 					      sizeof(struct abi_block), 8),
@@ -105,20 +104,18 @@ static void bench_init(struct bench *b, struct fence *fence)
 	};
 	fence_open(fence);
 	b->live = mapped_open(b->table.part[0], LIVE_BYTES);
-	b->counters = mapped_open(b->maps.counters, COUNT_BYTES);
 	b->pending = mapped_open(b->maps.pending, PENDING_BYTES);
-	REQUIRE(b->live && b->counters && b->pending);
+	REQUIRE(b->live && b->pending);
 }
 
 static void bench_deinit(struct bench *b)
 {
-	const int fds[] = {b->maps.counters,      b->table.part[0],
-			   b->maps.live_spill,    b->journal.half[0],
-			   b->journal.half[1],    b->stacks.heads.part[0],
-			   b->stacks.pcs.part[0], b->maps.pending};
+	const int fds[] = {b->table.part[0],     b->maps.live_spill,
+			   b->journal.half[0],   b->journal.half[1],
+			   b->maps.pending,      b->stacks.heads.part[0],
+			   b->stacks.pcs.part[0]};
 
 	mapped_close(b->live, LIVE_BYTES);
-	mapped_close(b->counters, COUNT_BYTES);
 	mapped_close(b->pending, PENDING_BYTES);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		close(fds[i]);
@@ -143,7 +140,7 @@ static void store(struct bench *b, uint32_t slot, uint64_t address)
 
 static void count_one(struct bench *b, enum abi_counter which)
 {
-	__atomic_add_fetch(&b->counters->value[which], 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&b->counters.value[which], 1, __ATOMIC_SEQ_CST);
 }
 
 static void catch_up(void *arg)

@@ -39,12 +39,13 @@ static bool is_settled(uint64_t stacks_used)
 					  .stack_pcs_blocks = 1,
 					  .stack_pcs_part = 1}};
 	struct abi_control control = {.stacks_used = stacks_used};
+	struct abi_counters counters = {{0}};
 	struct tracer t = {
 		.run = {.event = &event},
 		.source = &source,
 		.control = &control,
 		.maps = {.class = BLOCK_EVENT,
-			 .counters = create_array(sizeof(struct abi_counters), 1, 0),
+			 .counters = &counters,
 			 .pending = -1,
 			 .pending_spill = -1,
 			 .stacks = &t.stacks},
@@ -61,8 +62,7 @@ static bool is_settled(uint64_t stacks_used)
 	REQUIRE(!tracer_drain_events(&t, &slots, snap, &settled));
 	stack_tables_close(&t.stacks);
 	snapshot_destroy(snap);
-	const int fds[] = {heads,           pcs,           maps.stacks, maps.stack_pcs,
-			   t.maps.counters, t.event_counts};
+	const int fds[] = {heads, pcs, maps.stacks, maps.stack_pcs, t.event_counts};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		close(fds[i]);
 	return settled;
