@@ -322,18 +322,33 @@ bool tracee_has_other_code(const struct tracee *t)
 	}
 }
 
+/* A report often follows a look at the processes at once: read it only once for both. */
+#define MEMORY_RECENT_NS UINT64_C(20000000)
+
+static void refresh_memory(struct tracee *t)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct proc_memory memory;
+	struct error *err;
+
+	if (t->memory_ns && now_ns - t->memory_ns < MEMORY_RECENT_NS)
+		return;
+	err = proc_read_memory(t->proc, &memory);
+	/* Once the process has exited, the last values stay. */
+	if (!err && memory.vm_rss_bytes) {
+		t->memory = memory;
+		t->memory_ns = now_ns;
+	}
+	error_destroy(err);
+}
+
 struct error *tracee_refresh(struct tracee *t)
 {
-	struct proc_memory memory;
 	struct error *err;
 
 	if (t->exited || !t->proc)
 		return NULL;
-	err = proc_read_memory(t->proc, &memory);
-	/* Once the process has exited, the last values stay. */
-	if (!err && memory.vm_rss_bytes)
-		t->memory = memory;
-	error_destroy(err);
+	refresh_memory(t);
 	if (!t->maps_changed && !t->maps_late)
 		return NULL;
 	if (t->frames && t->maps_changed)

@@ -38,6 +38,7 @@ struct tracee {
 	uint64_t image; /* the program it runs (proc_image()); an exec changes it */
 	uint64_t image_ns; /* when it was last seen to run `image`, CLOCK_MONOTONIC */
 	struct proc_memory memory; /* as last seen */
+	uint64_t memory_ns;        /* when it was last read, CLOCK_MONOTONIC */
 	struct modules modules;
 	struct proc_maps planned;      /* the mappings at the last plan */
 	VEC(struct code_range) ranges; /* code of its allocators */
