@@ -48,6 +48,7 @@ struct stop_watch {
 	int second;         /* second signal; 0: none */
 	struct stuck stuck; /* the main thread */
 	struct stuck other; /* another thread, before the first signal */
+	unsigned looks;     /* at the other threads, while none was stuck */
 	bool has_said;      /* a line was printed about a call that has not ended yet */
 	struct last_report last;
 	uint64_t first_ns; /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
@@ -113,6 +114,13 @@ static void say(const struct stuck *stuck, const char *after)
 		(void)!write(STDERR_FILENO, text.data, text.len);
 }
 
+/* At the other threads every second time, until one waits in a read: each of them has a
+ * file that must be read. */
+static uint64_t look_at_others(struct stop_watch *w)
+{
+	return w->other.looked_ns || w->looks++ % 2 ? stuck_look_at_others(&w->other) : 0;
+}
+
 /* Called every IDLE_LOOK_MS before the first signal. */
 static void look_at_run(struct stop_watch *w)
 {
@@ -121,7 +129,7 @@ static void look_at_run(struct stop_watch *w)
 
 	if (!stuck_ns) {
 		stuck = &w->other;
-		stuck_ns = stuck_look_at_others(&w->other);
+		stuck_ns = look_at_others(w);
 	}
 	if (!stuck_ns)
 		w->has_said = false;

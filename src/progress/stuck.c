@@ -2,6 +2,7 @@
 #include "progress/stuck.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -29,12 +30,15 @@ struct call {
 	uint64_t first, second; /* arguments */
 };
 
-/* Read a short file of /proc. False: it is empty, or cannot be read. */
+/* Read a short file of /proc, of one line. False: it is empty, or cannot be read. Without
+ * stdio, because this is done all the time. */
 static bool read_line(const char *path, char *ret, size_t size)
 {
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, ret, size - 1);
 
-	return file && fgets(ret, (int)size, file);
+	ret[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }
 
 /* False: the thread runs. */
