@@ -49,8 +49,10 @@ struct abi_control {
 	/* 1: --unwind-cpu is used up, or was used up while the ring filled. Walks that
 	 * find no room now are counted as over the budget. */
 	uint64_t misses_over_budget;
-	uint64_t spilled_rules;  /* entries in rule_spill */
-	uint64_t only_slot;      /* slot of the traced process, if there is only one */
+	uint64_t spilled_rules; /* entries in rule_spill */
+	uint64_t only_slot;     /* slot of the traced process, if there is only one */
+	/* How often a slot of `processes` was taken; counted when it has its owner. */
+	uint64_t slots_taken;
 	uint64_t keeps_tids;     /* 1: the probes see threads end (abi_last_free) */
 	uint64_t checks_running; /* running checks; not 0: sites record results */
 	uint64_t checks_begun;   /* number of checks that were ever started */

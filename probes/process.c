@@ -95,6 +95,15 @@ ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
 #define process_of_memory process_find
 #endif
 
+/* memtrace reads the slots when this has changed (abi_control.slots_taken). */
+ALWAYS_INLINE void count_slot(void)
+{
+	struct abi_control *ctl = control_get();
+
+	if (ctl)
+		__sync_fetch_and_add(&ctl->slots_taken, 1);
+}
+
 /* How often to look for the slot of a process while another thread of it is taking that
  * slot. This takes less than a microsecond, unless the thread is preempted. */
 #define PROCESS_LOOKS 16
@@ -111,8 +120,11 @@ ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
 
 	if (claim_key_for(key, tgid)) {
 		p = process_find(tgid, slot);
-		if (!p)
+		if (!p) {
 			p = process_take_slot(tgid, slot);
+			if (p)
+				count_slot();
+		}
 		claim_end(key);
 	} else {
 #pragma clang loop unroll(disable)

@@ -542,6 +542,7 @@ void tracer_destroy(struct tracer *t)
 	cache_close(&t->cache);
 	free(t->no_cache);
 	drain_kept_deinit(&t->kept);
+	used_slots_deinit(&t->used_slots);
 	fence_close(&t->fence);
 	free(t);
 }

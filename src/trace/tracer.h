@@ -176,12 +176,12 @@ struct tracer_process {
 	uint32_t slot;
 	char command[16];
 };
-bool tracer_next_process(const struct tracer *tracer, uint32_t *cursor,
+bool tracer_next_process(struct tracer *tracer, uint32_t *cursor,
 			 struct tracer_process *ret);
 
 /* Get the next slot from *cursor on that is retired but not removed. Returns false at
  * the end. */
-bool tracer_next_retired(const struct tracer *tracer, uint32_t *cursor, uint32_t *ret);
+bool tracer_next_retired(struct tracer *tracer, uint32_t *cursor, uint32_t *ret);
 
 /* The number of slots; all slots are below it. */
 uint32_t tracer_slot_count(const struct tracer *tracer);

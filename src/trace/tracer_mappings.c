@@ -84,9 +84,10 @@ static void read_news(struct tracer *t)
 void tracer_poll(struct tracer *t)
 {
 	read_news(t);
-	mapping_reading_begin(&t->reading);
-	if (t->ring)
+	if (t->ring) {
+		mapping_reading_begin(&t->reading);
 		ring_consume(t->ring);
+	}
 	tracer_poll_traffic(t);
 	tracer_settle_rings(t);
 	/* A thread that removes probes does not exist here. */

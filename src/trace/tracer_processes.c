@@ -81,6 +81,7 @@ static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
 		 * ranges are unknown. */
 		p->has_ranges = 0;
 		if (change_owner(t, p, 0, tgid)) {
+			__atomic_add_fetch(&t->control->slots_taken, 1, __ATOMIC_SEQ_CST);
 			p->since_ns = clock_now_ns();
 			p->lender = 0;
 			p->code_went = 0;
@@ -213,11 +214,19 @@ bool tracer_find_process(const struct tracer *t, int pid, struct tracer_process 
 	return p;
 }
 
-bool tracer_next_process(const struct tracer *t, uint32_t *cursor,
-			 struct tracer_process *ret)
+/* The next slot from *cursor on that may be in use. */
+static bool next_used(struct tracer *t, uint32_t *cursor, uint32_t *ret)
 {
-	while (*cursor < t->source->sizes.process_slots) {
-		uint32_t slot = (*cursor)++;
+	/* With hashes a probe's count may be visible before the owner of its slot. */
+	return used_slots_next(&t->used_slots, t->control, t->processes,
+			       tracer_slot_count(t), t->by_hash, cursor, ret);
+}
+
+bool tracer_next_process(struct tracer *t, uint32_t *cursor, struct tracer_process *ret)
+{
+	uint32_t slot;
+
+	while (next_used(t, cursor, &slot)) {
 		uint64_t tgid = owner_of(&t->processes[slot]);
 
 		if (!tgid || tgid & ABI_PROCESS_RETIRED)
@@ -228,13 +237,11 @@ bool tracer_next_process(const struct tracer *t, uint32_t *cursor,
 	return false;
 }
 
-bool tracer_next_retired(const struct tracer *t, uint32_t *cursor, uint32_t *ret)
+bool tracer_next_retired(struct tracer *t, uint32_t *cursor, uint32_t *ret)
 {
-	while (*cursor < tracer_slot_count(t)) {
-		*ret = (*cursor)++;
+	while (next_used(t, cursor, ret))
 		if (tracer_is_retired(t, *ret))
 			return true;
-	}
 	return false;
 }
 

@@ -21,6 +21,7 @@
 #include "unwind_miss/mapping_book.h"
 #include "compile/source.h"
 #include "bpf/ticks.h"
+#include "bpf/used_slots.h"
 #include "trace/trace_mode.h"
 #include "trace/tracer.h"
 #include "drain/traffic_tables.h"
@@ -123,6 +124,7 @@ struct tracer {
 	struct fence fence;
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
+	struct used_slots used_slots;  /* of `processes` */
 	struct abi_site_at *sites_at;  /* mapped, one for each byte of a page */
 	struct abi_usdt *usdt;         /* mapped, by number of the site; or NULL */
 	struct tick_clock ticks;

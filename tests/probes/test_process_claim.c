@@ -65,6 +65,14 @@ static u64 times_full(void)
 	return sum;
 }
 
+/* How often a slot was taken, as memtrace is told. */
+static u64 slots_taken(void)
+{
+	const struct abi_control *ctl = host_map_array(&host_map_control);
+
+	return ctl->slots_taken;
+}
+
 /* --- tests ------------------------------------------------------------------------- */
 
 #define TGID   UINT64_C(4711)
@@ -106,13 +114,16 @@ static void one_after_the_other(void)
 
 	all_taken_but(5);
 	CHECK(process_claim(TGID, &first) == slot_at(5));
+	CHECK_INT(slots_taken(), 1);
 	CHECK(process_claim(TGID, &second) == slot_at(5));
+	CHECK_INT(slots_taken(), 1);
 	CHECK_INT(first, second);
 	CHECK_INT(slots_of(TGID), 1);
 	slot_at(5)->tgid = OTHERS;
 	CHECK(!process_claim(TGID, &first));
 	CHECK_INT(times_full(), 1);
 	CHECK_INT(claims_left(), 0);
+	CHECK_INT(slots_taken(), 1);
 }
 
 /* The first thread has found no slot of the process, and no free one up to the fifth. Now
