@@ -431,6 +431,30 @@ struct error *proc_read_ranges(int tid, struct proc_maps *ret)
 	return NULL;
 }
 
+static bool has_memory_use(const char *status)
+{
+	return status && strstr(status, "\nVmRSS:");
+}
+
+/* Read the status of a thread that has the memory: nearly always the main thread. Returns
+ * an errno value. */
+static int read_status_with_memory(int pid, char **ret)
+{
+	size_t size;
+	int err = procfs_read(pid, "status", PROCFS_SMALL_BYTES, ret, &size);
+	struct live_thread live;
+
+	if (has_memory_use(*ret))
+		return err;
+	live = live_thread_begin(pid);
+	do {
+		freep(ret);
+		*ret = NULL;
+		err = procfs_read(live.tid, "status", PROCFS_SMALL_BYTES, ret, &size);
+	} while (!has_memory_use(*ret) && live_thread_retry(&live));
+	return err;
+}
+
 struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -447,15 +471,8 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 		{"RssFile:", &memory.rss_file_bytes},
 		{"RssShmem:", &memory.rss_shmem_bytes},
 	};
-	struct live_thread live = live_thread_begin(proc->pid);
-	size_t size;
-	int err;
+	int err = read_status_with_memory(proc->pid, &text);
 
-	do {
-		freep(&text);
-		text = NULL;
-		err = procfs_read(live.tid, "status", PROCFS_SMALL_BYTES, &text, &size);
-	} while ((err || !strstr(text, "\nVmRSS:")) && live_thread_retry(&live));
 	if (err)
 		return proc_access_error(proc, "status", err);
 	/* A zombie's status lacks these lines. */

@@ -49,6 +49,7 @@ struct stop_watch {
 	struct stuck stuck; /* the main thread */
 	struct stuck other; /* another thread, before the first signal */
 	unsigned looks;     /* at the other threads, while none was stuck */
+	bool is_idle;       /* the main thread is; accessed atomically */
 	bool has_said;      /* a line was printed about a call that has not ended yet */
 	struct last_report last;
 	uint64_t first_ns; /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
@@ -121,11 +122,20 @@ static uint64_t look_at_others(struct stop_watch *w)
 	return w->other.looked_ns || w->looks++ % 2 ? stuck_look_at_others(&w->other) : 0;
 }
 
+/* At the main thread, unless it waits for the next thing to do. */
+static uint64_t look_at_idle(struct stop_watch *w)
+{
+	if (!__atomic_load_n(&w->is_idle, __ATOMIC_SEQ_CST))
+		return stuck_look(&w->stuck);
+	w->stuck.looked_ns = w->stuck.stuck_ns = 0;
+	return 0;
+}
+
 /* Called every IDLE_LOOK_MS before the first signal. */
 static void look_at_run(struct stop_watch *w)
 {
 	const struct stuck *stuck = &w->stuck;
-	uint64_t stuck_ns = stuck_look(&w->stuck);
+	uint64_t stuck_ns = look_at_idle(w);
 
 	if (!stuck_ns) {
 		stuck = &w->other;
@@ -270,6 +280,11 @@ int stop_watch_fd(const struct stop_watch *w)
 uint64_t stop_watch_first_ns(const struct stop_watch *w)
 {
 	return __atomic_load_n(&w->first_ns, __ATOMIC_SEQ_CST);
+}
+
+void stop_watch_set_idle(struct stop_watch *w, bool is_idle)
+{
+	__atomic_store_n(&w->is_idle, is_idle, __ATOMIC_SEQ_CST);
 }
 
 void stop_watch_pass_to(struct stop_watch *w, pid_t child)

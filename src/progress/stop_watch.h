@@ -13,6 +13,7 @@
 #define PROGRESS_STOP_WATCH_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,6 +32,10 @@ int stop_watch_fd(const struct stop_watch *watch);
 
 /* When the first signal arrived, CLOCK_MONOTONIC ns; 0: none has arrived. */
 uint64_t stop_watch_first_ns(const struct stop_watch *watch);
+
+/* The main thread waits for the next thing to do, or goes on: while it waits it cannot be
+ * stuck, and is not looked at. */
+void stop_watch_set_idle(struct stop_watch *watch, bool is_idle);
 
 /* If a second signal ends the process, forward to this child the last signal that was
  * sent to memtrace alone. The child must not have been waited for yet. */

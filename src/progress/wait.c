@@ -181,8 +181,12 @@ bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
 		{.fd = waiter->screen_fd, .events = POLLIN},
 	};
 	uint64_t expirations;
+	int count;
 
-	if (poll(fds, sizeof(fds) / sizeof(*fds), timeout_ms) <= 0)
+	stop_watch_set_idle(waiter->stops, true);
+	count = poll(fds, sizeof(fds) / sizeof(*fds), timeout_ms);
+	stop_watch_set_idle(waiter->stops, false);
+	if (count <= 0)
 		return false;
 	if (fds[0].revents)
 		return take_demand(waiter, ret);
