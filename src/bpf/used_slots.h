@@ -20,10 +20,10 @@ struct used_slots {
 };
 
 /*
- * Get the next slot from *cursor on that may be in use: all that are in use, and some
- * that were. *cursor is 0 at first; slots taken from then on may be left out. `always`:
- * read all slots in any case, because the count may be visible before the slot's owner.
- * Returns false at the end.
+ * Get the next slot from *cursor on that may be in use: this finds each slot in use, and
+ * some that were left. *cursor is 0 at first; slots taken from then on may be left out.
+ * `always`: read all slots in any case, because the count may be visible before the
+ * slot's owner. Returns false at the end.
  */
 bool used_slots_next(struct used_slots *used, const struct abi_control *control,
 		     const struct abi_process *processes, uint32_t slot_count,
