@@ -359,6 +359,11 @@ bool proc_has_exited(const struct proc *proc)
 	return exits_within(proc, 0);
 }
 
+bool proc_has_lost_memory(const struct proc *proc)
+{
+	return (!proc->stand_in && is_without_memory(proc->pid)) || proc_has_exited(proc);
+}
+
 /* Longest time from the loss of the files to the exit. */
 #define EXIT_MS 100
 

@@ -66,6 +66,11 @@ bool proc_is_debugged(const struct proc *proc);
 /* True once the process has exited. Does not block. */
 bool proc_has_exited(const struct proc *proc);
 
+/* True also if the process is exiting and has lost its memory already: do_exit() calls
+ * exit_mm() before exit_notify() (kernel/exit.c). What was read of its mappings and files
+ * before is complete if this is false afterwards. */
+bool proc_has_lost_memory(const struct proc *proc);
+
 /* Like proc_has_exited(), but also waits for the exit of a process that is exiting: it
  * loses its files shortly before (do_exit() of kernel/exit.c: exit_fs(), then
  * exit_notify()). */

@@ -120,7 +120,7 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 		return NULL;
 	err = reader_symbolizer_create(reader, t->proc, &user);
 	/* The process has exited, and nothing can be read any more. */
-	if (!err && reader_is_unopened(user) && proc_has_exited(t->proc)) {
+	if (!err && reader_is_unopened(user) && proc_has_lost_memory(t->proc)) {
 		symbolizer_destroy(user);
 		return NULL;
 	}
@@ -132,7 +132,7 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 		return err;
 	t->user = user;
 	/* Then some of its files may not have been opened. */
-	t->may_lack_names = proc_has_exited(t->proc);
+	t->may_lack_names = proc_has_lost_memory(t->proc);
 	t->frames = frame_cache_create(t->symbolizer);
 	if (!t->frames)
 		return error_no_memory();

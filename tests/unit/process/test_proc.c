@@ -281,6 +281,48 @@ static void whole_life(void)
 	proc_close(NULL);
 }
 
+#define LARGE_BYTES ((size_t)256 << 20)
+
+static void take_memory(void *argument)
+{
+	volatile char *memory = malloc(LARGE_BYTES);
+
+	(void)argument;
+	REQUIRE(memory);
+	for (size_t i = 0; i < LARGE_BYTES; i += 4096)
+		memory[i] = 1;
+}
+
+/* To free the memory takes the kernel some 10 ms, in which the process still counts as
+ * running. Returns whether this was seen. */
+static bool sees_lost_memory(void)
+{
+	struct child child = child_fork(take_memory, NULL);
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	bool is_seen = false, is_lost = false;
+
+	REQUIRE(!proc_open(child.pid, &proc));
+	CHECK(!proc_has_lost_memory(proc));
+	kill(child.pid, SIGKILL);
+	while (!proc_has_exited(proc)) {
+		is_lost = proc_has_lost_memory(proc);
+		is_seen |= is_lost && !proc_has_exited(proc);
+	}
+	CHECK(proc_has_lost_memory(proc));
+	child_end(&child);
+	CHECK(proc_has_lost_memory(proc));
+	return is_seen;
+}
+
+static void an_exiting_process_has_no_memory(void)
+{
+	int tries = 20;
+
+	while (tries && !sees_lost_memory())
+		tries--;
+	CHECK(tries);
+}
+
 static void odd_name(void)
 {
 	struct child child = child_fork(take_odd_name, NULL);
@@ -446,5 +488,6 @@ int main(void)
 	RUN(odd_name);
 	RUN(other_pid_namespace);
 	RUN(whole_life);
+	RUN(an_exiting_process_has_no_memory);
 	return check_done();
 }
