@@ -36,19 +36,25 @@ static inline uint64_t *word(unsigned block, unsigned index)
 	return (uint64_t *)(uintptr_t)(BLOCK(block) + index * sizeof(uint64_t));
 }
 
-/* Overwrites what earlier calls have left on the stack, and in registers. */
-static __attribute__((noinline, unused)) void wash(void)
+/* Overwrites what earlier calls have left in registers. */
+static inline void wash_registers(void)
 {
-	volatile uint64_t used[4096];
-
-	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++)
-		used[i] = 0;
 	__asm__ volatile("xorl %%eax, %%eax; xorl %%ecx, %%ecx; xorl %%edx, %%edx;"
 			 "xorl %%esi, %%esi; xorl %%edi, %%edi; xorl %%r8d, %%r8d;"
 			 "xorl %%r9d, %%r9d; xorl %%r10d, %%r10d; xorl %%r11d, %%r11d;"
 			 "pxor %%xmm0, %%xmm0; pxor %%xmm1, %%xmm1" ::
 				 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10",
 				   "r11", "xmm0", "xmm1");
+}
+
+/* The same for the stack and registers. */
+static __attribute__((noinline, unused)) void wash(void)
+{
+	volatile uint64_t used[4096];
+
+	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++)
+		used[i] = 0;
+	wash_registers();
 }
 
 static struct {
