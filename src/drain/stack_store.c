@@ -144,8 +144,24 @@ static struct abi_stack_bucket *bucket(struct stack_store *store, uint64_t hash,
 				  : NULL;
 }
 
+void stack_store_init(struct stack_store *store, const struct source_sizes *sizes,
+		      struct abi_control *control, struct stack_tables *tables,
+		      int numbers_fd, int claims_fd)
+{
+	*store = (struct stack_store){.numbers_fd = numbers_fd,
+				      .claims_fd = claims_fd,
+				      .sizes = sizes,
+				      .tables = tables,
+				      .control = control};
+	/* 24 KiB per window. */
+	record_windows_init(&store->records, &tables->heads, 1024);
+	stack_pcs_init(&store->pcs, &tables->pcs);
+}
+
 void stack_store_deinit(struct stack_store *store)
 {
+	record_windows_deinit(&store->records);
+	stack_pcs_deinit(&store->pcs);
 	for (int part = 0; part < 2; part++) {
 		if (store->index[part])
 			mapped_close(store->index[part],

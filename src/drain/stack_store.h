@@ -20,10 +20,10 @@ struct stack_store {
 	struct abi_stack_bucket *index[2]; /* mapped parts; NULL: not yet */
 	int numbers_fd, claims_fd;         /* maps of probes/hashes/stack_number.c */
 	const struct source_sizes *sizes;
-	struct stack_tables *tables;   /* borrowed */
+	struct stack_tables *tables;
 	struct record_windows records; /* struct abi_stack_head */
 	struct stack_pcs pcs;
-	struct abi_control *control; /* mapped; borrowed */
+	struct abi_control *control; /* mapped */
 	uint64_t refused;            /* stacks that did not fit into the tables */
 	uint64_t failed_ns; /* when no part could be added; 0: the last time it could */
 };
@@ -39,7 +39,12 @@ struct stored_stack {
 	uint32_t end; /* enum abi_stack_end */
 };
 
-/* Unmap what stack_store_number() has mapped, except `records` and `pcs`. */
+/* Everything is borrowed. `numbers_fd` and `claims_fd` are -1 if stacks have no numbers
+ * by hash. */
+void stack_store_init(struct stack_store *store, const struct source_sizes *sizes,
+		      struct abi_control *control, struct stack_tables *tables,
+		      int numbers_fd, int claims_fd);
+/* Unmap what was mapped. Can be called on an all-zero struct. */
 void stack_store_deinit(struct stack_store *store);
 
 /* Get the number of the stack; store it if necessary. Returns ABI_NO_STACK if the tables

@@ -73,15 +73,9 @@ static void bench_init(struct bench *b, uint32_t stacks_part, bool by_hash)
 	b->maps.stack_index =
 		create_array_of_maps(b->maps.stack_index_part, ABI_PARTS_MAX);
 	stack_tables_open(&b->tables, &b->maps, &b->sizes, &b->control, by_hash);
-	b->store = (struct stack_store){
-		.numbers_fd = create_hash(sizeof(struct abi_stack_key)),
-		.claims_fd = create_hash(sizeof(uint32_t)),
-		.sizes = &b->sizes,
-		.tables = &b->tables,
-		.control = &b->control,
-	};
-	record_windows_init(&b->store.records, &b->tables.heads, 64);
-	stack_pcs_init(&b->store.pcs, &b->tables.pcs);
+	stack_store_init(&b->store, &b->sizes, &b->control, &b->tables,
+			 create_hash(sizeof(struct abi_stack_key)),
+			 create_hash(sizeof(uint32_t)));
 	REQUIRE(!getrlimit(RLIMIT_NOFILE, &b->files));
 	stop_growing(b);
 }
@@ -95,8 +89,6 @@ static void bench_deinit(struct bench *b)
 
 	let_grow(b);
 	stack_store_deinit(&b->store);
-	record_windows_deinit(&b->store.records);
-	stack_pcs_deinit(&b->store.pcs);
 	stack_tables_close(&b->tables);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		close(fds[i]);
