@@ -335,6 +335,10 @@ static inline uint64_t abi_cached_mix(uint64_t rule)
 #define ABI_MISS_PAGES      16
 #define ABI_MISS_PAGE_BYTES 4096
 
+/* Of a thread's stack that is deeper than that, the pages from ABI_MISS_PAGES to
+ * ABI_MISS_ALL_PAGES are sent as far as they are not known (struct abi_miss_far). */
+#define ABI_MISS_ALL_PAGES 64
+
 /*
  * Only the part of the stack that has changed is copied into the ring. The probes keep
  * the pages of the previous walk, and so does memtrace. Both start with pages of zeros.
@@ -343,7 +347,24 @@ static inline uint64_t abi_cached_mix(uint64_t rule)
  * walks of a room are in order. Successive walks of one thread send little more than what
  * the thread has changed in between.
  */
-#define ABI_MISS_ROOMS       4 /* for each processor; a power of two */
+#define ABI_MISS_ROOMS 4 /* for each processor; a power of two */
+
+/*
+ * The two rings of walks, elements of `misses`. The first walk of a while that lacks the
+ * rule of a call site goes to ABI_MISS_RING_FIRST: it is handled before the others, which
+ * probably lack the same rule. So a site is known after some of its walks, not after all
+ * of those that the other ring holds. A room's walks all go to the same ring.
+ */
+#define ABI_MISS_RING            0
+#define ABI_MISS_RING_FIRST      1
+#define ABI_MISS_RINGS           2
+#define ABI_MISS_ROOM_RING(room) ((room) / (ABI_MISS_ROOMS / 2) % ABI_MISS_RINGS)
+
+/* Call sites that had a walk in ABI_MISS_RING_FIRST, by a hash; and for how long that
+ * counts, as a shift of ns: 67 ms. */
+#define ABI_MISS_SITES       16384
+#define ABI_MISS_SITES_SHIFT 26
+
 #define ABI_MISS_BLOCK_BYTES 64
 #define ABI_MISS_BLOCKS      (ABI_MISS_PAGE_BYTES / ABI_MISS_BLOCK_BYTES) /* in a page */
 
@@ -357,6 +378,7 @@ static inline uint64_t abi_cached_mix(uint64_t rule)
 /* A stack that was walked to its end (struct abi_walked). It has no room and no copy. */
 #define ABI_MISS_WALKED 3
 #define ABI_MISS_FRAMES 4
+#define ABI_MISS_FAR    5
 
 /* abi_miss.inside, if the walk began in an allocator's function. ABI_MISS_INSIDE: `pc` is
  * in that function, which is not a frame of the stack. ABI_MISS_LEFT: the function has no
@@ -385,9 +407,9 @@ struct abi_miss {
 	uint64_t rbx, r12, r13, r14, r15;
 	/* address of the first page; its bytes below sp have no meaning */
 	uint64_t base;
-	/* bit i: page i after `base` could be read */
-	uint32_t present;
-	uint32_t replacement_count;
+	/* bit i: page i after `base` could be read and is known, also far ones */
+	uint64_t present;
+	uint64_t replacement_count;
 	/* bit n of changed[i]: block n of the room's page i has changed */
 	uint64_t changed[ABI_MISS_PAGES];
 	/* The changed blocks, in the order of the pages from `base` on. */
@@ -424,6 +446,19 @@ struct abi_miss_frames {
 	uint64_t pc[ABI_MAX_DEPTH + 1];
 };
 
+/*
+ * A page beyond the first ABI_MISS_PAGES of a stack, sent before the room's next walk.
+ * Outer frames seldom change: a page is not sent if the room's last page with the same
+ * ABI_MISS_FAR_AT had the same address and, by a hash, the same contents.
+ */
+struct abi_miss_far {
+	uint32_t kind, room;
+	uint64_t address;
+	uint64_t words[ABI_MISS_PAGE_BYTES / 8];
+};
+#define ABI_MISS_FAR_AT(address)                                                         \
+	((uint64_t)(address) / ABI_MISS_PAGE_BYTES & (ABI_MISS_ALL_PAGES - 1))
+
 struct abi_miss_room {
 	uint64_t owner;    /* ABI_CALLER_KEY(); 0: free */
 	uint64_t words[4]; /* scratch values of the program */
@@ -431,6 +466,9 @@ struct abi_miss_room {
 	uint64_t copied;   /* bit i: page[i] has a page of the current walk */
 	uint64_t page[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES / 8];
 	uint64_t fresh[ABI_MISS_PAGE_BYTES / 8];
+	/* hashes of the far pages that memtrace has, by ABI_MISS_FAR_AT; 0: none */
+	uint64_t far_hash[ABI_MISS_ALL_PAGES];
+	struct abi_miss_far far;
 	struct abi_miss_replaced replaced;
 	struct abi_miss_frames frames;
 	struct abi_miss walk;

@@ -30,7 +30,7 @@ BPF_F_TABLE("array", u32, struct abi_cached_rule, cached_rules, ABI_CACHED_RULES
 #endif
 BPF_F_TABLE("array", u32, struct miss_room_bytes, miss_rooms, CPU_SLOTS *ABI_MISS_ROOMS,
 	    0);
-/* The ring is the only element of `misses`. memtrace makes it and replaces it
- * (unwind_miss/miss_ring.h). */
+/* memtrace makes the rings in `misses`, and replaces them (unwind_miss/miss_ring.h). */
 BPF_RINGBUF_OUTPUT(misses_part, 1);
-BPF_TABLE("array_of_maps$misses_part", u32, u32, misses, 1);
+BPF_TABLE("array_of_maps$misses_part", u32, u32, misses, ABI_MISS_RINGS);
+BPF_F_TABLE("array", u32, u64, miss_sites, ABI_MISS_SITES, 0);

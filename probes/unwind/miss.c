@@ -4,14 +4,34 @@
  * follows this code once for each page of the copy. Therefore it has almost no branches,
  * and its values are laundered. */
 
-/* Claim a room. Returns NULL if all rooms of the processor are taken. */
-ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller)
+/* The ring for a walk that lacks the rule of the call site `pc`. */
+ALWAYS_INLINE u64 miss_ring_of(u64 process, u64 pc)
+{
+	u64 site = (pc ^ process << 48) * 0xff51afd7ed558ccdull;
+	u32 at = site >> 40 & (ABI_MISS_SITES - 1), first = ABI_MISS_RING_FIRST;
+	u64 *last = miss_sites.lookup(&at);
+	void *ring = misses.lookup(&first);
+
+	if (!last || !ring)
+		return ABI_MISS_RING;
+	site ^= bpf_ktime_get_ns() >> ABI_MISS_SITES_SHIFT;
+	if (*last == site || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 2 >
+				     bpf_ringbuf_query(ring, BPF_RB_RING_SIZE))
+		return ABI_MISS_RING;
+	*last = site;
+	return ABI_MISS_RING_FIRST;
+}
+
+/* Claim a room of the ring, else one of the other ring. Returns NULL if all rooms of the
+ * processor are taken. */
+ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller, u64 ring)
 {
 	u32 first = (bpf_get_smp_processor_id() & (CPU_SLOTS - 1)) * ABI_MISS_ROOMS;
+	u32 own = ring * (ABI_MISS_ROOMS / 2);
 
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_MISS_ROOMS; i++) {
-		u32 at = first + i;
+		u32 at = first + (i ^ own);
 		struct abi_miss_room *r = (struct abi_miss_room *)miss_rooms.lookup(&at);
 
 		if (!r || !claim_word(&r->owner, caller))
@@ -24,13 +44,13 @@ ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller)
 
 /* --- the copy --------------------------------------------------------------------- */
 
-/* The number of pages from the page of `sp` to the end of the thread's stack, at most
- * ABI_MISS_PAGES. The main thread's stack starts where the kernel put it
- * (mm_struct.start_stack). In glibc and musl the stack of any other thread ends with what
- * the thread register points to. Otherwise the end is not known. */
+/* The number of pages from the page of `sp` to the end of the thread's stack. The main
+ * thread's stack starts where the kernel put it (mm_struct.start_stack). In glibc and musl
+ * the stack of any other thread ends with what the thread register points to. Otherwise
+ * the end is not known: ABI_MISS_PAGES. */
 ALWAYS_INLINE u64 miss_page_count(u64 sp)
 {
-	u64 count = ABI_MISS_PAGES;
+	u64 count = -1ull;
 #ifdef OFFSET_MM_START_STACK
 	void *task = current_task();
 	void *mm = kernel_pointer(task, OFFSET_TASK_MM);
@@ -43,7 +63,7 @@ ALWAYS_INLINE u64 miss_page_count(u64 sp)
 	if (thread >= sp && (thread + 64) / ABI_MISS_PAGE_BYTES - before < count)
 		count = (thread + 64) / ABI_MISS_PAGE_BYTES - before;
 #endif
-	return count;
+	return count == -1ull ? ABI_MISS_PAGES : count;
 }
 
 /* Append the blocks of page `at` that differ from `fresh` to the `count` blocks of the
@@ -84,11 +104,12 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 	return launder(&r->words[0], count);
 }
 
-/* Copy the part of the stack from `sp` on that has changed. Returns the number of blocks.
- * A page that was never touched cannot be read; its copy is all zeros. */
-ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
+/* Copy the part of the stack from `sp` on that has changed, the first ABI_MISS_PAGES of its
+ * `pages` pages. Returns the number of blocks. A page that was never touched cannot be
+ * read; its copy is all zeros. */
+ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp, u64 pages)
 {
-	u64 base = sp & -(u64)ABI_MISS_PAGE_BYTES, pages = miss_page_count(sp);
+	u64 base = sp & -(u64)ABI_MISS_PAGE_BYTES;
 	u64 unused = sp & (ABI_MISS_PAGE_BYTES - ABI_MISS_BLOCK_BYTES);
 	u64 count = 0, present = 0, copied = 0;
 
@@ -117,6 +138,63 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
 	r->walk.present = present;
 	return launder(&r->words[3], count);
 }
+
+#if LOOPS_ARE_SHORT
+#define miss_send_far(ring, r, sp, pages) 0
+#else
+/* A hash of the far page in `r`, never 0. */
+ALWAYS_INLINE u64 miss_far_hash(struct abi_miss_room *r)
+{
+	u64 hash = r->far.address;
+
+	LOOP (i, 0, ABI_MISS_PAGE_BYTES / 64, &r->words[1]) {
+		u64 *from = r->far.words + (i & (ABI_MISS_PAGE_BYTES / 64 - 1)) * 8;
+
+		barrier_var(from);
+#pragma unroll
+		for (int k = 0; k < 8; k++) {
+			hash = (hash ^ from[k]) * 0xff51afd7ed558ccdull;
+			hash ^= hash >> 32;
+		}
+		hash = ROUND(&r->words[0], hash);
+	}
+	return launder(&r->words[0], hash | 1);
+}
+
+/* Send the far pages of a stack that memtrace does not have. Returns bits for those that
+ * it has then, or 0 if much of the ring is full: other walks are worth more. */
+ALWAYS_INLINE u64 miss_send_far(void *ring, struct abi_miss_room *r, u64 sp, u64 pages)
+{
+	u64 base = sp & -(u64)ABI_MISS_PAGE_BYTES, present = 0;
+
+	if (pages <= ABI_MISS_PAGES || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 4 >
+					       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE))
+		return 0;
+	r->far.kind = ABI_MISS_FAR;
+	r->far.room = r->walk.room;
+	pages = launder(&r->words[2], pages);
+	LOOP (i, ABI_MISS_PAGES, ABI_MISS_ALL_PAGES, &r->words[2]) {
+		u64 page = base + i * ABI_MISS_PAGE_BYTES, hash;
+		u64 at = launder(&r->words[3], ABI_MISS_FAR_AT(page)) &
+			 (ABI_MISS_ALL_PAGES - 1);
+
+		if (i >= pages)
+			break;
+		if (bpf_probe_read_user(r->far.words, ABI_MISS_PAGE_BYTES, (void *)page))
+			continue;
+		r->far.address = page;
+		hash = miss_far_hash(r);
+		if (r->far_hash[at] != hash) {
+			r->far_hash[at] = 0;
+			if (bpf_ringbuf_output(ring, &r->far, sizeof(r->far), 0))
+				break;
+			r->far_hash[at] = hash;
+		}
+		present = ROUND(&r->words[0], present | 1ull << (i & 63));
+	}
+	return launder(&r->words[3], present);
+}
+#endif
 
 /* --- return addresses and frames -------------------------------------------------- */
 
@@ -289,8 +367,8 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 				    const struct abi_scratch *s, u32 allocator)
 {
 	struct abi_miss *m = &r->walk;
-	u32 first = 0;
-	void *ring = misses.lookup(&first);
+	u32 which = ABI_MISS_ROOM_RING(m->room);
+	void *ring = misses.lookup(&which);
 
 	if (!ring)
 		return ABI_NO_STACK;
@@ -309,8 +387,12 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 		return ABI_NO_STACK;
 	}
 
-	u64 blocks = miss_copy(r, m->sp);
+	u64 pages = launder(&r->words[0], miss_page_count(m->sp));
 
+	u64 far = miss_send_far(ring, r, m->sp, pages);
+	u64 blocks = miss_copy(r, m->sp, pages);
+
+	m->present |= far;
 	m->number = number;
 	m->time_ns = bpf_ktime_get_ns();
 	if (blocks > ABI_MISS_PAGES * ABI_MISS_BLOCKS ||
@@ -329,7 +411,8 @@ ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
 				 const struct walk *w, const struct abi_scratch *s,
 				 u32 allocator)
 {
-	struct abi_miss_room *r = miss_claim(t->caller);
+	u64 ring = launder_by(t->caller, miss_ring_of(t->slot, w->regs.pc));
+	struct abi_miss_room *r = miss_claim(t->caller, ring);
 	u32 number = ABI_NO_STACK;
 
 	if (r) {
@@ -353,7 +436,7 @@ ALWAYS_INLINE int miss_number_alone(const struct tracee *t, u64 *ret)
 {
 #if TABLES_ARE_HASHES
 	/* Each room has its own numbers. */
-	struct abi_miss_room *r = miss_claim(t->caller);
+	struct abi_miss_room *r = miss_claim(t->caller, ABI_MISS_RING);
 
 	if (!r)
 		return 0;
@@ -371,8 +454,8 @@ ALWAYS_INLINE u32 miss_send_walked(const struct tracee *t, const struct walk *w,
 				   struct abi_scratch *s, u32 allocator)
 {
 	u64 number = 0, bytes = ABI_WALKED_BYTES(w->depth);
-	u32 first = 0;
-	void *ring = misses.lookup(&first);
+	u32 which = ABI_MISS_RING;
+	void *ring = misses.lookup(&which);
 
 	if (!ring || !miss_number_alone(t, &number))
 		return ABI_NO_STACK;

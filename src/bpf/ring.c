@@ -136,6 +136,12 @@ static int read_up_to(struct ring *ring, unsigned long *at, unsigned long end)
 	return 0;
 }
 
+bool ring_has_any(const struct ring *ring)
+{
+	return __atomic_load_n(ring->consumer, __ATOMIC_ACQUIRE) !=
+	       __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+}
+
 int ring_consume(struct ring *ring)
 {
 	unsigned long at = __atomic_load_n(ring->consumer, __ATOMIC_ACQUIRE), end, before;
@@ -144,7 +150,7 @@ int ring_consume(struct ring *ring)
 	int result;
 
 	ring->is_held_up = false;
-	ring->had_any = at != __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+	ring->had_any = ring_has_any(ring);
 	do {
 		before = at;
 		end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);

@@ -29,6 +29,9 @@ void ring_close(struct ring *ring);
  * begins, and at most one full ring in all. Returns 0, or its negative result. */
 int ring_consume(struct ring *ring);
 
+/* Are there records, finished or not? */
+bool ring_has_any(const struct ring *ring);
+
 /* Did the last ring_consume() stop at a record that a program is still writing? Until it
  * is finished poll(2) returns at once. */
 bool ring_is_held_up(const struct ring *ring);

@@ -40,6 +40,12 @@ static void apply(struct stack_room *room, const struct abi_miss *walk)
 	}
 }
 
+static void apply_far(struct stack_room *room, const struct abi_miss_far *page)
+{
+	memcpy(room->far_page[ABI_MISS_FAR_AT(page->address)], page->words,
+	       sizeof(page->words));
+}
+
 static size_t at_most(size_t size, size_t limit)
 {
 	return size < limit ? size : limit;
@@ -60,6 +66,8 @@ const struct abi_miss *stack_pages_take(struct stack_pages *pages, const void *r
 		memcpy(&room->replaced, record, at_most(size, sizeof(room->replaced)));
 	if (walk->kind == ABI_MISS_FRAMES)
 		memcpy(&room->frames, record, at_most(size, sizeof(room->frames)));
+	if (walk->kind == ABI_MISS_FAR && size >= sizeof(struct abi_miss_far))
+		apply_far(room, record);
 	if (walk->kind != ABI_MISS_WALK || size < ABI_MISS_BYTES(0) ||
 	    size < ABI_MISS_BYTES(count_changed(walk)))
 		return NULL;
@@ -69,15 +77,18 @@ const struct abi_miss *stack_pages_take(struct stack_pages *pages, const void *r
 }
 
 size_t stack_room_copy(const struct stack_room *room, const struct abi_miss *walk,
-		       uint8_t ret[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES])
+		       uint8_t ret[ABI_MISS_ALL_PAGES][ABI_MISS_PAGE_BYTES])
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < ABI_MISS_PAGES; i++) {
+	for (size_t i = 0; i < ABI_MISS_ALL_PAGES; i++) {
+		uint64_t address = walk->base + i * ABI_MISS_PAGE_BYTES;
+
 		if (!(walk->present >> i & 1))
 			continue;
 		memcpy(ret[i],
-		       room->page[ABI_MISS_AT(walk->base + i * ABI_MISS_PAGE_BYTES)],
+		       i < ABI_MISS_PAGES ? room->page[ABI_MISS_AT(address)]
+					  : room->far_page[ABI_MISS_FAR_AT(address)],
 		       ABI_MISS_PAGE_BYTES);
 		count = i + 1;
 	}

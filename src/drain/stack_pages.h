@@ -15,6 +15,8 @@
 
 struct stack_room {
 	uint8_t page[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES]; /* at ABI_MISS_AT */
+	/* at ABI_MISS_FAR_AT */
+	uint8_t far_page[ABI_MISS_ALL_PAGES][ABI_MISS_PAGE_BYTES];
 	/* the last ones received; the miss says whether they apply */
 	struct abi_miss_replaced replaced;
 	struct abi_miss_frames frames;
@@ -40,6 +42,6 @@ const struct abi_miss *stack_pages_take(struct stack_pages *pages, const void *r
  * pages of `ret` stay unchanged. Call it before the next stack_pages_take(). Returns the
  * index of the last page copied, plus 1. */
 size_t stack_room_copy(const struct stack_room *room, const struct abi_miss *walk,
-		       uint8_t ret[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES]);
+		       uint8_t ret[ABI_MISS_ALL_PAGES][ABI_MISS_PAGE_BYTES]);
 
 #endif

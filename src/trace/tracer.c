@@ -329,7 +329,7 @@ struct error *tracer_start(struct tracer *t)
 	struct error *err = table_grower_wait(t->grower);
 
 	if (!err && t->handler)
-		err = miss_ring_wait(miss_handler_ring(t->handler));
+		err = miss_handler_wait(t->handler);
 	if (err)
 		return err;
 	t->enabled_ns = clock_now_ns();

@@ -3,21 +3,16 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "unwind_miss/aliases.h"
-#include "unwind_miss/miss_tables.h"
 #include "bpf/mapped.h"
 #include "unwind_miss/miss_record.h"
-#include "unwind_miss/miss_ring.h"
-#include "unwind_miss/miss_walk.h"
+#include "unwind_miss/miss_state.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/cpu_allowance.h"
 #include "util/memory_limit.h"
 
 /* The thread's name in ps and top; at most 15 characters. */
@@ -46,7 +41,7 @@
 /* How long the handler sleeps before it checks again whether it may work. */
 #define REST_MS 1000
 
-/* Misses in a batch; after each batch other threads get the lock. */
+/* Misses of a ring in a batch; after each batch other threads get the lock. */
 #define BATCH_MAX 512
 
 /* How long the miss handler waits for a wakeup: after misses; after none, while unwind
@@ -62,39 +57,6 @@
 
 /* Upper bound on the age of a miss that arrives after the ring was empty. */
 #define MEMORY_NS UINT64_C(2000000000)
-
-struct miss_handler {
-	struct miss_maps maps;
-	struct rule_table rules;
-	struct stack_store stacks;
-	struct abi_moves *moves;
-	size_t rules_bytes, moves_bytes;
-	struct miss_ring ring;
-	struct miss_processes processes;
-	struct miss_tables tables;
-	struct aliases aliases; /* protected by alias_lock */
-	struct miss_handler_counts counts;
-	uint64_t *hits; /* by stack, then those without a stack; NULL: not counted */
-	uint64_t handed_over; /* misses taken out of the ring */
-	struct stack_pages pages;
-	struct miss_walker walker;
-	unsigned batch;
-	struct cpu_allowance allowance;
-	struct cpu_meter *meter; /* of the thread that holds the lock */
-	uint64_t reserve_ns;     /* extra processor time of that thread, ns */
-	bool is_spent; /* the allowance and reserve_ns were used up when last charged */
-	bool ends_when_spent; /* then end the batch; false: stop unwinding, only store */
-	uint64_t swept_ns;    /* part of first_sweep_ns that the start has used */
-	uint64_t pruned_ns;   /* last pruning, CLOCK_MONOTONIC ns */
-	pthread_mutex_t lock; /* protects the above, except `aliases` */
-	pthread_mutex_t alias_lock; /* held only briefly; taken last */
-	unsigned waiting;           /* threads that wait for `lock` */
-	pthread_t thread;
-	bool is_running;
-	int stop_fd;
-	int wake_fd;     /* signals work that does not come from the ring */
-	bool is_cut_off; /* miss_handler_cut_off() */
-};
 
 DEFINE_CLEANUP(struct miss_handler *, miss_handler_destroy);
 
@@ -115,6 +77,19 @@ static void charge(struct miss_handler *l)
 static uint32_t hit_of(const struct miss_handler *l, uint32_t stack)
 {
 	return stack < l->maps.sizes->max_stacks ? stack : l->maps.sizes->max_stacks;
+}
+
+/* Is this the end of the batch, or are there misses in the other ring, which come first?
+ */
+static bool ends(const struct miss_handler *l)
+{
+	const unsigned *read = l->read;
+
+	if (read[l->reading] >= BATCH_MAX || (l->is_spent && l->ends_when_spent))
+		return true;
+	return l->reading == ABI_MISS_RING && read[ABI_MISS_RING] % CHARGE_WALKS == 0 &&
+	       read[ABI_MISS_RING_FIRST] < BATCH_MAX &&
+	       ring_has_any(l->rings[ABI_MISS_RING_FIRST].ring);
 }
 
 static int on_record(void *arg, void *data, size_t size)
@@ -141,32 +116,19 @@ static int on_record(void *arg, void *data, size_t size)
 		}
 	}
 	/* Charge now: unwinding a deep stack takes as long as many others. */
-	if (++l->batch % CHARGE_WALKS == 0 || is_deep)
+	if (++l->read[l->reading] % CHARGE_WALKS == 0 || is_deep)
 		charge(l);
-	return l->batch < BATCH_MAX && !(l->is_spent && l->ends_when_spent) ? 0 : -EAGAIN;
+	return ends(l) ? -EAGAIN : 0;
 }
 
 /* --- the thread ------------------------------------------------------------------- */
 
-/* Take the lock; for all threads except the miss handler's. */
-static void lock_soon(struct miss_handler *l)
+void miss_handler_lock(struct miss_handler *l)
 {
 	__atomic_add_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_lock(&l->lock);
 	__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
 }
-
-/* The result of handling a batch of misses. */
-struct batch {
-	unsigned walks;   /* misses taken out of the ring */
-	bool is_empty;    /* the ring has no more misses */
-	bool is_sweeping; /* and there are more unwind tables to build */
-	/* and there are, but what is left of the allowance is for misses */
-	bool is_waiting;
-	/* How long to leave misses in the ring, since the allowance is spent, in ns; 0:
-	 * it is not spent. */
-	uint64_t rest_ns;
-};
 
 /* If the ring is full, probes count the miss as over budget, or else as lost. */
 static void set_over_budget(struct miss_handler *l, uint64_t is_over)
@@ -187,20 +149,37 @@ static bool sweep(struct miss_handler *l, uint64_t cpu_ns)
 	return is_more;
 }
 
-/* The caller holds the lock. */
-static struct batch take_batch(struct miss_handler *l, bool is_miss_handler,
-			       struct cpu_meter *meter)
+/* Read from both rings, first from ABI_MISS_RING_FIRST. */
+static void read_rings(struct miss_handler *l, struct miss_batch *batch)
 {
-	uint64_t now_ns = clock_now_ns();
-	struct batch batch = {0};
+	memset(l->read, 0, sizeof(l->read));
+	do {
+		for (unsigned i = ABI_MISS_RINGS; i-- > 0;) {
+			l->reading = i;
+			batch->has_more[i] = ring_consume(l->rings[i].ring) < 0;
+		}
+		batch->bytes += ring_consumed_bytes(l->rings[ABI_MISS_RING].ring);
+	} while (batch->has_more[ABI_MISS_RING] && l->read[ABI_MISS_RING] < BATCH_MAX &&
+		 !(l->is_spent && l->ends_when_spent));
+	memcpy(batch->walks, l->read, sizeof(batch->walks));
+	batch->is_empty =
+		!batch->has_more[ABI_MISS_RING] && !batch->has_more[ABI_MISS_RING_FIRST];
+}
 
-	l->batch = 0;
+/* The caller holds the lock. */
+static struct miss_batch take_batch(struct miss_handler *l, bool is_miss_handler,
+				    struct cpu_meter *meter)
+{
+	struct miss_ring *ring = &l->rings[ABI_MISS_RING];
+	uint64_t now_ns = clock_now_ns();
+	struct miss_batch batch = {0};
+
 	l->ends_when_spent = is_miss_handler;
 	l->reserve_ns = is_miss_handler ? 0 : share_ns(l, REPORT_S);
 	l->meter = meter;
 	charge(l);
 	if (is_miss_handler && l->is_spent)
-		return (struct batch){
+		return (struct miss_batch){
 			.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS)};
 	miss_code_catch_up(&l->processes.code);
 	miss_processes_look_at_parents(&l->processes);
@@ -210,8 +189,7 @@ static struct batch take_batch(struct miss_handler *l, bool is_miss_handler,
 
 	if (is_mapped)
 		(void)sweep(l, SWEEP_SLICE_NS);
-	batch.is_empty = ring_consume(l->ring.ring) >= 0;
-	batch.walks = l->batch;
+	read_rings(l, &batch);
 	if (rule_table_is_crowded(&l->rules))
 		miss_processes_evict(&l->processes);
 	if (batch.is_empty && now_ns - l->pruned_ns > 2 * MEMORY_NS) {
@@ -222,31 +200,28 @@ static struct batch take_batch(struct miss_handler *l, bool is_miss_handler,
 	/* If misses come faster than they are handled, build the tables that they lack. A
 	 * region is built as fast as some misses are handled, and prevents many. */
 	batch.is_sweeping = is_miss_handler &&
-			    sweep(l, miss_ring_has_lost(&l->ring) ? SWEEP_FULL_NS
-				     : batch.is_empty             ? SWEEP_SLICE_NS
-								  : SWEEP_BUSY_NS) &&
+			    sweep(l, miss_ring_has_lost(ring) ? SWEEP_FULL_NS
+				     : batch.is_empty         ? SWEEP_SLICE_NS
+							      : SWEEP_BUSY_NS) &&
 			    batch.is_empty;
 	batch.is_waiting = is_miss_handler && !batch.is_sweeping && batch.is_empty &&
 			   unwind_tables_has_more(&l->tables.files);
 	batch.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS);
 	if (is_miss_handler)
-		miss_ring_fit(&l->ring,
-			      is_mapped || batch.is_sweeping || batch.is_waiting,
-			      ring_consumed_bytes(l->ring.ring), now_ns);
+		miss_ring_fit(ring, is_mapped || batch.is_sweeping || batch.is_waiting,
+			      batch.bytes, now_ns);
 	return batch;
 }
 
-/* Handle the misses in the ring. `own` is the meter of the miss handler's thread, which
- * is also charged for waking up; NULL in other threads. */
-static struct batch consume(struct miss_handler *l, struct cpu_meter *own)
+struct miss_batch miss_handler_consume(struct miss_handler *l, struct cpu_meter *own)
 {
 	struct cpu_meter meter;
-	struct batch batch;
+	struct miss_batch batch;
 
 	if (own) {
 		pthread_mutex_lock(&l->lock);
 	} else {
-		lock_soon(l);
+		miss_handler_lock(l);
 		cpu_meter_begin(&meter);
 	}
 	batch = take_batch(l, own, own ? own : &meter);
@@ -264,19 +239,21 @@ static int watch_or_none(const struct miss_handler *l)
 }
 
 /* Wait until there may be misses to handle, or the thread must stop. */
-static void await_walks(struct miss_handler *l, const struct batch *last)
+static void await_walks(struct miss_handler *l, const struct miss_batch *last)
 {
 	/* With `rest_ns` only for the end. New call sites come in bursts, and the kernel
 	 * may signal the next one only at its next tick. */
 	struct pollfd fds[] = {
 		{.fd = l->stop_fd, .events = POLLIN},
-		{.fd = ring_fd(l->ring.ring), .events = POLLIN},
+		{.fd = ring_fd(l->rings[ABI_MISS_RING].ring), .events = POLLIN},
+		{.fd = ring_fd(l->rings[ABI_MISS_RING_FIRST].ring), .events = POLLIN},
 		{.fd = l->wake_fd, .events = POLLIN},
 		{.fd = watch_or_none(l), .events = POLLIN},
 	};
 
-	if (ring_is_held_up(l->ring.ring))
-		usleep(GIVE_WAY_US);
+	for (int i = 0; i < ABI_MISS_RINGS; i++)
+		if (ring_is_held_up(l->rings[i].ring))
+			usleep(GIVE_WAY_US);
 	if (last->rest_ns)
 		poll(fds, 1,
 		     last->rest_ns / 1000000 < REST_MS
@@ -285,7 +262,7 @@ static void await_walks(struct miss_handler *l, const struct batch *last)
 	else
 		poll(fds, sizeof(fds) / sizeof(*fds),
 		     !last->is_empty || last->is_sweeping ? 0
-		     : last->walks                        ? BUSY_MS
+		     : last->walks[0] || last->walks[1]   ? BUSY_MS
 		     : last->is_waiting                   ? ALLOWANCE_MS
 							  : IDLE_MS);
 }
@@ -293,17 +270,18 @@ static void await_walks(struct miss_handler *l, const struct batch *last)
 static void *run(void *arg)
 {
 	struct miss_handler *l = arg;
-	struct batch batch = {.is_empty = true};
+	struct miss_batch batch = {.is_empty = true};
 	struct cpu_meter meter;
 	uint64_t stop;
 
 	cpu_meter_begin(&meter);
 	pthread_setname_np(pthread_self(), THREAD_NAME);
-	miss_ring_begin(&l->ring);
+	for (int i = 0; i < ABI_MISS_RINGS; i++)
+		miss_ring_begin(&l->rings[i]);
 	while (read(l->stop_fd, &stop, sizeof(stop)) < 0) {
 		await_walks(l, &batch);
 		(void)!read(l->wake_fd, &stop, sizeof(stop));
-		batch = consume(l, &meter);
+		batch = miss_handler_consume(l, &meter);
 		/* Otherwise they would wait for as long as misses come. */
 		for (int i = 0;
 		     i < GIVE_WAY_TIMES && __atomic_load_n(&l->waiting, __ATOMIC_SEQ_CST);
@@ -345,20 +323,27 @@ static struct error *map_tables(struct miss_handler *l)
 		return error_no_memory();
 	l->rules.spill_fd = maps->rule_spill;
 	l->rules.control = maps->control;
-	l->stacks.numbers_fd = maps->stack_numbers;
-	l->stacks.claims_fd = maps->stack_claims;
-	l->stacks.sizes = maps->sizes;
-	l->stacks.control = maps->control;
-	l->stacks.tables = maps->stacks;
-	/* 24 KiB per window. */
-	record_windows_init(&l->stacks.records, &maps->stacks->heads, 1024);
-	stack_pcs_init(&l->stacks.pcs, &maps->stacks->pcs);
+	stack_store_init(&l->stacks, maps->sizes, maps->control, maps->stacks,
+			 maps->stack_numbers, maps->stack_claims);
 	l->moves_bytes = (size_t)maps->sizes->process_slots * sizeof(struct abi_moves);
 	err = mapped_table(maps->moves, l->moves_bytes, &moves);
 	if (err)
 		return err;
 	l->moves = moves;
 	return NULL;
+}
+
+static struct error *open_rings(struct miss_handler *l)
+{
+	const uint32_t bytes[ABI_MISS_RINGS] = {MISS_RING_BYTES, MISS_RING_FIRST_BYTES};
+	struct error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < ABI_MISS_RINGS; i++)
+		err = miss_ring_open(&l->rings[i], l->maps.misses, i, bytes[i],
+				     &l->maps.control->misses_lost, on_record, l);
+	/* Without tables each new call site is a miss, at any time. */
+	l->rings[ABI_MISS_RING].stays_large = l->maps.unwind_rules < 0;
+	return err;
 }
 
 struct error *miss_handler_create(const struct miss_maps *maps, struct miss_handler **ret)
@@ -384,10 +369,7 @@ struct error *miss_handler_create(const struct miss_maps *maps, struct miss_hand
 		return error_no_memory();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->alias_lock, NULL);
-	err = miss_ring_open(&l->ring, maps->misses, &maps->control->misses_lost,
-			     on_record, l);
-	/* Without tables each new call site is a miss, at any time. */
-	l->ring.stays_large = maps->unwind_rules < 0;
+	err = open_rings(l);
 	if (!err)
 		err = stack_pages_init(&l->pages, maps->sizes->cpu_slots);
 	if (!err)
@@ -405,11 +387,6 @@ struct error *miss_handler_create(const struct miss_maps *maps, struct miss_hand
 	return err;
 }
 
-struct miss_ring *miss_handler_ring(struct miss_handler *l)
-{
-	return &l->ring;
-}
-
 void miss_handler_destroy(struct miss_handler *l)
 {
 	const uint64_t one = 1;
@@ -422,9 +399,8 @@ void miss_handler_destroy(struct miss_handler *l)
 		close(l->stop_fd);
 	if (l->wake_fd >= 0)
 		close(l->wake_fd);
-	miss_ring_close(&l->ring);
-	record_windows_deinit(&l->stacks.records);
-	stack_pcs_deinit(&l->stacks.pcs);
+	for (int i = 0; i < ABI_MISS_RINGS; i++)
+		miss_ring_close(&l->rings[i]);
 	miss_processes_deinit(&l->processes);
 	miss_tables_deinit(&l->tables);
 	mapped_close(l->moves, l->moves_bytes);
@@ -437,160 +413,4 @@ void miss_handler_destroy(struct miss_handler *l)
 	pthread_mutex_destroy(&l->lock);
 	pthread_mutex_destroy(&l->alias_lock);
 	free(l);
-}
-
-/* --- for others ------------------------------------------------------------------- */
-
-/* Build unwind tables before counting begins, so that the first stacks find them. */
-static void sweep_first(struct miss_handler *l)
-{
-	uint64_t begun_ns = clock_now_ns(), limit_ns = l->maps.first_sweep_ns;
-
-	if (l->swept_ns >= limit_ns)
-		return;
-	(void)unwind_tables_sweep(&l->tables.files, limit_ns,
-				  begun_ns + limit_ns - l->swept_ns);
-	l->swept_ns += clock_now_ns() - begun_ns;
-}
-
-void miss_handler_wake(struct miss_handler *l)
-{
-	const uint64_t one = 1;
-
-	(void)!write(l->wake_fd, &one, sizeof(one));
-}
-
-void miss_handler_prepare(struct miss_handler *l, uint32_t slot)
-{
-	/* Once counting has begun, the miss handler must not wait for this thread, and it
-	 * receives the kernel's reports itself. */
-	if (__atomic_load_n(&l->maps.control->enabled, __ATOMIC_SEQ_CST))
-		return;
-	lock_soon(l);
-
-	struct process_code *code = miss_processes_get(&l->processes, slot);
-
-	if (code)
-		miss_tables_show(&l->tables, slot, code);
-	sweep_first(l);
-	pthread_mutex_unlock(&l->lock);
-	/* To build the rest of the tables. */
-	miss_handler_wake(l);
-}
-
-/* Number of misses in the ring that have not been read. */
-static uint64_t in_ring(const struct miss_handler *l)
-{
-	const struct abi_control *control = l->maps.control;
-	/* Read the lost ones first: each has been counted in `misses` already. */
-	uint64_t lost = __atomic_load_n(&control->misses_lost, __ATOMIC_SEQ_CST);
-
-	return __atomic_load_n(&control->misses, __ATOMIC_SEQ_CST) - lost -
-	       l->handed_over;
-}
-
-void miss_handler_catch_up(struct miss_handler *l)
-{
-	struct batch batch = {.is_empty = l->is_cut_off};
-	uint64_t left;
-
-	lock_soon(l);
-	left = in_ring(l);
-	pthread_mutex_unlock(&l->lock);
-	/* Not those that come meanwhile: they may come faster than they are handled. */
-	while (!batch.is_empty) {
-		batch = consume(l, NULL);
-		if (batch.walks >= left)
-			break;
-		left -= batch.walks;
-	}
-}
-
-void miss_handler_look_over(struct miss_handler *l)
-{
-	if (l->is_cut_off)
-		return;
-	lock_soon(l);
-	miss_processes_look_over(&l->processes);
-	pthread_mutex_unlock(&l->lock);
-}
-
-void miss_handler_remove(struct miss_handler *l, const uint32_t slots[], size_t count)
-{
-	/* The ring may still have misses of them: with many processes, more than one
-	 * batch. They must be handled before a slot gets another process with other code.
-	 */
-	miss_handler_catch_up(l);
-	lock_soon(l);
-	for (size_t i = 0; i < count; i++)
-		miss_processes_remove(&l->processes, slots[i]);
-	pthread_mutex_unlock(&l->lock);
-}
-
-uint32_t miss_handler_stack(struct miss_handler *l, uint32_t stack)
-{
-	uint32_t found;
-
-	if (stack == ABI_NO_STACK || !(stack & ABI_MISS_STACK_BIT))
-		return stack;
-	pthread_mutex_lock(&l->alias_lock);
-	found = aliases_get(&l->aliases, stack & ~ABI_MISS_STACK_BIT);
-	pthread_mutex_unlock(&l->alias_lock);
-	return found;
-}
-
-void miss_handler_add_hits(struct miss_handler *l, uint64_t hits[], size_t len)
-{
-	lock_soon(l);
-	for (size_t i = 0; l->hits && i < len; i++)
-		hits[i] += l->hits[i];
-	hits[len - 1] += in_ring(l);
-	pthread_mutex_unlock(&l->lock);
-}
-
-bool miss_handler_has_many_stacks(struct miss_handler *l)
-{
-	bool are_many;
-
-	pthread_mutex_lock(&l->alias_lock);
-	are_many = aliases_are_many(&l->aliases);
-	pthread_mutex_unlock(&l->alias_lock);
-	return are_many;
-}
-
-void miss_handler_sweep(struct miss_handler *l)
-{
-	if (l->is_cut_off)
-		return;
-	pthread_mutex_lock(&l->alias_lock);
-	aliases_sweep(&l->aliases);
-	pthread_mutex_unlock(&l->alias_lock);
-}
-
-void miss_handler_count(struct miss_handler *l, struct miss_handler_counts *ret)
-{
-	lock_soon(l);
-	*ret = l->counts;
-	ret->rules = l->rules.count;
-	if (!l->is_cut_off)
-		ret->table_bytes = unwind_tables_size_bytes(&l->tables.files);
-	ret->rules_refused = l->rules.refused;
-	ret->stacks_refused += l->stacks.refused;
-	ret->lost += l->processes.doubtful;
-	if (l->is_cut_off)
-		ret->lost += in_ring(l);
-	pthread_mutex_unlock(&l->lock);
-}
-
-bool miss_handler_cut_off(struct miss_handler *l)
-{
-	/* The thread was changing the table of stacks when this process was forked. */
-	if (pthread_mutex_trylock(&l->alias_lock))
-		return false;
-	pthread_mutex_unlock(&l->alias_lock);
-	/* A thread that does not exist here may hold it. What is still read are numbers
-	 * of stacks and counts. */
-	pthread_mutex_init(&l->lock, NULL);
-	l->is_cut_off = true;
-	return true;
 }

@@ -17,8 +17,11 @@ struct miss_ring;
 
 struct error *miss_handler_create(const struct miss_maps *maps, struct miss_handler **ret)
 	__attribute__((warn_unused_result));
-/* The ring of misses, for miss_ring_wait(). */
+/* The ring of most misses. */
 struct miss_ring *miss_handler_ring(struct miss_handler *handler);
+/* Wait until the probes can send misses. */
+struct error *miss_handler_wait(struct miss_handler *handler)
+	__attribute__((warn_unused_result));
 void miss_handler_destroy(struct miss_handler *handler);
 
 /* Read the unwind information of a process, if counting has not begun. Otherwise, and if

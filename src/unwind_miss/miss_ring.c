@@ -39,7 +39,7 @@ static struct error *make(struct miss_ring *r, uint32_t bytes)
 
 static struct error *put(const struct miss_ring *r)
 {
-	int err = -inner_map_put(r->outer, 0, r->map);
+	int err = -inner_map_put(r->outer, r->index, r->map);
 
 	return err ? error_errno(ERROR_IO, err, "cannot use the unwinder's ring") : NULL;
 }
@@ -51,17 +51,20 @@ static void drop(struct miss_ring *r)
 	r->ring = NULL;
 }
 
-struct error *miss_ring_open(struct miss_ring *r, int outer, const uint64_t *lost_count,
-			     ring_fn fn, void *arg)
+struct error *miss_ring_open(struct miss_ring *r, int outer, uint32_t index,
+			     uint32_t bytes, const uint64_t *lost_count, ring_fn fn,
+			     void *arg)
 {
-	*r = (struct miss_ring){
-		.outer = outer, .lost_count = lost_count, .fn = fn, .arg = arg};
+	*r = (struct miss_ring){.outer = outer,
+				.index = index,
+				.lost_count = lost_count,
+				.fn = fn,
+				.arg = arg};
 	sem_init(&r->has_begun, 0, 0);
 
-	struct error *err = make(r, MISS_RING_BYTES);
+	struct error *err = make(r, bytes);
 
-	for (uint32_t bytes = MISS_RING_BYTES / 2; err && bytes >= SMALL_BYTES;
-	     bytes /= 2) {
+	for (bytes /= 2; err && bytes >= SMALL_BYTES; bytes /= 2) {
 		error_destroy(err);
 		err = make(r, bytes);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring of unwind misses, in an array of one map. It is large at the start and
- * whenever code is mapped: until memtrace has the unwind tables of that code, each stack
- * that leads through it is a miss. After a quiet time it is replaced by a small ring,
- * unless the probes have no unwind tables.
+ * A ring of unwind misses, in an array of maps. It is large at the start and whenever
+ * code is mapped: until memtrace has the unwind tables of that code, each stack that
+ * leads through it is a miss. After a quiet time it is replaced by a small ring, unless
+ * the probes have no unwind tables.
  */
 #ifndef UNWIND_MISS_MISS_RING_H
 #define UNWIND_MISS_MISS_RING_H
@@ -15,10 +15,12 @@
 #include "bpf/ring.h"
 #include "util/error.h"
 
-#define MISS_RING_BYTES (16u << 20) /* of a large ring */
+#define MISS_RING_BYTES       (16u << 20)  /* of a large ring */
+#define MISS_RING_FIRST_BYTES (512u << 10) /* of ABI_MISS_RING_FIRST, at any time */
 
 struct miss_ring {
-	int outer; /* the array of one map; borrowed */
+	int outer; /* the array of maps; borrowed */
+	uint32_t index;
 	int map;
 	struct ring *ring; /* over `map` */
 	ring_fn fn;
@@ -34,11 +36,12 @@ struct miss_ring {
 	struct error *failed; /* of miss_ring_begin() */
 };
 
-/* If the kernel has no memory for a large ring, a smaller one is opened, down to 1 MB.
- * `outer` is the map `misses`. *lost_count: how many records have found no room;
- * borrowed. `fn` and `arg` as for ring_open(). */
-struct error *miss_ring_open(struct miss_ring *r, int outer, const uint64_t *lost_count,
-			     ring_fn fn, void *arg) __attribute__((warn_unused_result));
+/* `outer` is the map `misses`, `index` is ABI_MISS_RING or ABI_MISS_RING_FIRST. If the
+ * kernel has no memory for `bytes`, the ring is smaller, down to 1 MB. *lost_count: how
+ * many records have found no room; borrowed. `fn` and `arg` as for ring_open(). */
+struct error *miss_ring_open(struct miss_ring *r, int outer, uint32_t index,
+			     uint32_t bytes, const uint64_t *lost_count, ring_fn fn,
+			     void *arg) __attribute__((warn_unused_result));
 /* Can be called on an all-zero struct. */
 void miss_ring_close(struct miss_ring *r);
 

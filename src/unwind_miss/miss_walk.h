@@ -30,7 +30,7 @@ struct miss_walker {
 	/* For the current walk: */
 	struct walk_frame frames[MISS_WALK_FRAMES];
 	uint64_t pcs[ABI_MAX_DEPTH + MISS_WALK_FRAMES];
-	uint8_t copy[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES];
+	uint8_t copy[ABI_MISS_ALL_PAGES][ABI_MISS_PAGE_BYTES];
 };
 
 /* Unwind the miss `miss`; `room` has its pages. ret->pcs is valid until the next walk. */

@@ -128,6 +128,23 @@ static void wide_frames(void)
 	json_decref(report);
 }
 
+/* The first stack goes to memtrace as a copy. It is whole if it is smaller than 256 KiB.
+ */
+static void first_call_in_wide_frames(void)
+{
+	static const char *const scenarios[] = {"half_wide 1", "half_wide_threads 3",
+						NULL};
+	json_t *report = trace_deep("--no-lines", scenarios);
+	struct rows rows = rows_of(report, 4004, "scenario_half_wide");
+
+	CHECK_INT(rows.blocks, 1 + 3 * THREADS);
+	CHECK_INT(rows.rows, 2);
+	CHECK_INT(rows.complete, 2);
+	CHECK_INT(rows.with_root, 2);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+}
+
 /* memtrace makes a library's unwind table when it is mapped. Without the table, the copy
  * of the stack for the miss handler would not reach the root here. */
 static void first_call_of_a_library(void)
@@ -151,6 +168,7 @@ int main(void)
 	RUN(recursion_in_threads);
 	RUN(beyond_the_limit);
 	RUN(wide_frames);
+	RUN(first_call_in_wide_frames);
 	RUN(first_call_of_a_library);
 	return check_done();
 }

@@ -130,6 +130,33 @@ NOINLINE static void scenario_wide(int times)
 	sink++;
 }
 
+__attribute__((used)) NOINLINE static void bare_allocates(void)
+{
+	last = malloc(4004);
+	sink++;
+}
+
+/* Without unwind information: no unwind table has its rules. */
+void bare(void);
+__asm__(".text\n"
+	".type bare, @function\n"
+	"bare: pushq %rbp\n"
+	"movq %rsp, %rbp\n"
+	"call bare_allocates\n"
+	"popq %rbp\n"
+	"ret\n"
+	".size bare, . - bare\n");
+
+WIDE(wide_150k, 150 << 10, bare)
+
+/* For frames that together are larger than 64 KiB, and smaller than 256. */
+NOINLINE static void scenario_half_wide(int times)
+{
+	for (int i = 0; i < times; i++)
+		wide_150k();
+	sink++;
+}
+
 static void (*library_outer)(void);
 
 NOINLINE static void library_is_called(void)
@@ -155,6 +182,13 @@ NOINLINE static void scenario_library(int wait_ms)
 }
 
 static int thread_times, thread_depth;
+
+static void *half_wide_main(void *arg)
+{
+	(void)arg;
+	scenario_half_wide(thread_times);
+	return NULL;
+}
 
 static void *wide_main(void *arg)
 {
@@ -194,6 +228,12 @@ static void scenario_wide_thread(int times)
 	run_threads(wide_main, 1);
 }
 
+static void scenario_half_wide_threads(int times)
+{
+	thread_times = times;
+	run_threads(half_wide_main, THREADS_MAX);
+}
+
 static void scenario_wide_threads(int times)
 {
 	thread_times = times;
@@ -215,7 +255,9 @@ static void run(const char *line)
 		{"recursion", scenario_recursion},
 		{"pairs", scenario_pairs},
 		{"wide", scenario_wide},
+		{"half_wide", scenario_half_wide},
 		{"library", scenario_library},
+		{"half_wide_threads", scenario_half_wide_threads},
 		{"wide_thread", scenario_wide_thread},
 		{"wide_threads", scenario_wide_threads},
 		{"recursion_threads", scenario_recursion_threads},

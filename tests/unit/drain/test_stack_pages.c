@@ -13,7 +13,7 @@ struct walk {
 	size_t blocks;
 };
 
-static struct walk *walk_create(uint32_t room, uint32_t present)
+static struct walk *walk_create(uint32_t room, uint64_t present)
 {
 	struct walk *w = calloc(1, sizeof(*w));
 
@@ -49,7 +49,7 @@ static const struct stack_room *take_in(struct stack_pages *pages, struct walk *
 static void copies_of_one_thread(void)
 {
 	struct walk *first = walk_create(5, 0xb), *second = walk_create(5, 0x8001);
-	uint8_t copy[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES];
+	uint8_t copy[ABI_MISS_ALL_PAGES][ABI_MISS_PAGE_BYTES];
 	struct stack_pages pages;
 	const struct stack_room *room;
 
@@ -117,6 +117,49 @@ static void records_before_a_walk(void)
 	free(w);
 }
 
+static struct abi_miss_far *far_page(uint64_t page, uint8_t byte)
+{
+	static struct abi_miss_far far = {.kind = ABI_MISS_FAR, .room = 5};
+
+	far.address = BASE + page * ABI_MISS_PAGE_BYTES;
+	memset(far.words, byte, sizeof(far.words));
+	return &far;
+}
+
+/* Pages beyond the first 16 stay for later walks. A walk says which of them it has. */
+static void far_pages(void)
+{
+	static uint8_t copy[ABI_MISS_ALL_PAGES][ABI_MISS_PAGE_BYTES];
+	struct walk *w = walk_create(5, 0xffff);
+	const struct stack_room *room = NULL;
+	struct stack_pages pages;
+
+	REQUIRE(!stack_pages_init(&pages, CPUS));
+	for (unsigned i = ABI_MISS_PAGES; i < ABI_MISS_ALL_PAGES; i++)
+		CHECK(!stack_pages_take(&pages, far_page(i, (uint8_t)i),
+					sizeof(struct abi_miss_far), &room));
+	/* Not all of it came. */
+	CHECK(!stack_pages_take(&pages, far_page(17, 99), sizeof(struct abi_miss_far) - 1,
+				&room));
+	CHECK(!room);
+	w->miss.present = 0x2ffff;
+	room = take_in(&pages, w);
+	CHECK_INT(stack_room_copy(room, &w->miss, copy), 18);
+	CHECK_INT(copy[15][0], 0);
+	CHECK_INT(copy[16][0], 0); /* a hole */
+	CHECK_INT(copy[17][4095], 17);
+	CHECK_INT(copy[18][0], 0);
+	CHECK(!stack_pages_take(&pages, far_page(17, 98), sizeof(struct abi_miss_far),
+				&room));
+	w->miss.present = UINT64_MAX;
+	room = take_in(&pages, w);
+	CHECK_INT(stack_room_copy(room, &w->miss, copy), ABI_MISS_ALL_PAGES);
+	CHECK_INT(copy[17][0], 98);
+	CHECK_INT(copy[63][4095], 63);
+	stack_pages_deinit(&pages);
+	free(w);
+}
+
 /* Nothing of damaged messages is used. */
 static void damaged(void)
 {
@@ -148,6 +191,7 @@ int main(void)
 {
 	RUN(copies_of_one_thread);
 	RUN(records_before_a_walk);
+	RUN(far_pages);
 	RUN(damaged);
 	return check_done();
 }

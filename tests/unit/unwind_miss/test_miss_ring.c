@@ -129,7 +129,8 @@ static void bench_init(struct bench *b)
 	b->program = load_sender(b);
 	REQUIRE(b->program >= 0);
 	received = 0;
-	REQUIRE(!miss_ring_open(&b->ring, b->outer, &lost, on_record, b));
+	REQUIRE(!miss_ring_open(&b->ring, b->outer, 0, MISS_RING_BYTES, &lost, on_record,
+				b));
 	miss_ring_begin(&b->ring);
 	REQUIRE(!miss_ring_wait(&b->ring));
 }
@@ -307,7 +308,8 @@ static void a_smaller_one_is_better_than_none(void)
 	REQUIRE(!setrlimit(RLIMIT_AS, &little));
 
 	struct miss_ring none;
-	struct error *err = miss_ring_open(&none, -1, &lost, on_record, NULL);
+	struct error *err =
+		miss_ring_open(&none, -1, 0, MISS_RING_BYTES, &lost, on_record, NULL);
 
 	REQUIRE(!setrlimit(RLIMIT_AS, &before));
 	CHECK(err);
