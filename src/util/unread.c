@@ -22,6 +22,7 @@ int fd_write_errno(int fd)
 {
 	if (fd_is_unread(fd))
 		return EPIPE;
-	/* Nothing is written. The kernel still checks the descriptor, and devices fail. */
+	/* Nothing is written. The kernel still checks the descriptor, and devices fail.
+	 */
 	return write(fd, "", 0) < 0 ? errno : EIO;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipes without readers, as in `memtrace ... | head`, and other descriptors that cannot be
- * written to. */
+/* Pipes without readers, as in `memtrace ... | head`, and other descriptors that cannot
+ * be written to. */
 #ifndef UTIL_UNREAD_H
 #define UTIL_UNREAD_H
 
