@@ -12,8 +12,8 @@ struct report_filter {
 	VEC(struct filter_pattern) patterns[FILTER_USES];
 };
 
-/* Frames of the start of processes and threads, in C (musl too) and Rust, and frames between a
- * container or operator and the allocator. */
+/* Frames of the start of processes and threads, in C (musl too) and Rust, and frames
+ * between a container or operator and the allocator. */
 const char *const report_filter_noise[] = {
 	"fn:_start",
 	"fn:_start_c",
