@@ -25,15 +25,18 @@ static char *open_dir(const char *name)
 	return dir;
 }
 
-/* Runs memtrace without tracing, as an unprivileged user. Returns the first line of its
- * output, owned. */
-static char *run_unprivileged(const char *const argv[])
+/* Runs memtrace without tracing, as an unprivileged user. Its only message has the text
+ * `note`; NULL: it has none. Returns the first line of its output, owned. */
+static char *run_unprivileged(const char *const argv[], const char *note)
 {
 	struct live_process *memtrace = live_start_as(argv, NOBODY);
 	char *result = live_read_line(memtrace, TIMEOUT_S);
 
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
-	CHECK_STR(live_stderr(memtrace), "");
+	if (note)
+		CHECK_CONTAINS(live_stderr(memtrace), note);
+	else
+		CHECK_STR(live_stderr(memtrace), "");
 	REQUIRE(result);
 	live_destroy(memtrace);
 	return result;
@@ -73,7 +76,7 @@ static void replay_is_the_report(void)
 				    "json",        "--top",         "0",  "--older",
 				    "0",           "--show-allocs", NULL};
 
-	again = run_unprivileged(argv);
+	again = run_unprivileged(argv, NULL);
 	replayed = json_loads(again, 0, NULL);
 	REQUIRE(replayed);
 	original[strcspn(original, "\n")] = '\0';
@@ -106,12 +109,12 @@ static json_t *save(const char *path, unsigned blocks)
 	return report;
 }
 
-static json_t *diff(const char *old, const char *new)
+static json_t *diff(const char *old, const char *new, const char *note)
 {
 	const char *const argv[] = {memtrace_path, "--diff",  old, new, "--format",
 				    "json",        "--older", "0", NULL};
 
-	_cleanup_(freep) char *line = run_unprivileged(argv);
+	_cleanup_(freep) char *line = run_unprivileged(argv, note);
 	json_t *result = json_loads(line, 0, NULL);
 
 	REQUIRE(result);
@@ -130,8 +133,8 @@ static void diff_finds_what_leaked(void)
 	snprintf(third, sizeof(third), "%s/3.mts", dir);
 
 	json_t *a = save(first, 300), *b = save(second, 300), *c = save(third, 1000);
-	json_t *same = diff(first, second), *more = diff(first, third),
-	       *less = diff(third, first);
+	json_t *same = diff(first, second, NULL), *more = diff(first, third, NULL),
+	       *less = diff(third, first, "name the older file first");
 
 	CHECK_INT(live_int(same, "heap.changed"), 0);
 	CHECK_INT(live_int(same, "heap.unchanged"), live_int(a, "heap.stack_count"));
@@ -194,7 +197,7 @@ static json_t *replay_stripped(const char *path, const char *option, const char 
 	const char *const argv[] = {memtrace_path, "--replay", path, "--format",
 				    "json",        "--older",  "0",  "-q",
 				    option,        value,      NULL};
-	_cleanup_(freep) char *line = run_unprivileged(argv);
+	_cleanup_(freep) char *line = run_unprivileged(argv, NULL);
 	json_t *report = json_loads(line, 0, NULL);
 
 	REQUIRE(report);
@@ -271,7 +274,7 @@ static void stripped_program_is_named_later(void)
 	const char *const argv[] = {memtrace_path, "--replay", path,   "--debug-dir",
 				    debug,         "--format", "json", "-q",
 				    "--save",      save,       NULL};
-	free(run_unprivileged(argv));
+	free(run_unprivileged(argv, NULL));
 	report = replay_stripped(save, NULL, NULL);
 	check_stripped(report, true);
 	json_decref(report);
