@@ -362,7 +362,7 @@ static inline uint64_t abi_cached_mix(uint64_t rule)
 
 /* Call sites that had a walk in ABI_MISS_RING_FIRST, by a hash; and for how long that
  * counts, as a shift of ns: 67 ms. */
-#define ABI_MISS_SITES       16384
+#define ABI_MISS_SITES       4096
 #define ABI_MISS_SITES_SHIFT 26
 
 #define ABI_MISS_BLOCK_BYTES 64

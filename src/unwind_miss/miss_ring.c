@@ -11,10 +11,11 @@
 
 /* The large ring (MISS_RING_BYTES) holds 250 misses with whole copies of large stacks, or
  * some 30,000 that differ little from one another (abi_walk.h). */
-#define SMALL_BYTES (1u << 20)
+#define SMALL_BYTES (512u << 10)
+#define LEAST_BYTES (1u << 20) /* at the start */
 
 /* Bytes of records in a batch that make the ring large. */
-#define BUSY_BYTES ((size_t)SMALL_BYTES / 16)
+#define BUSY_BYTES ((size_t)64 << 10)
 
 #define QUIET_NS   UINT64_C(5000000000)
 /* After a failure to make the ring large. */
@@ -64,7 +65,7 @@ struct error *miss_ring_open(struct miss_ring *r, int outer, uint32_t index,
 
 	struct error *err = make(r, bytes);
 
-	for (bytes /= 2; err && bytes >= SMALL_BYTES; bytes /= 2) {
+	for (bytes /= 2; err && bytes >= LEAST_BYTES; bytes /= 2) {
 		error_destroy(err);
 		err = make(r, bytes);
 	}
