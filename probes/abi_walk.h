@@ -295,7 +295,7 @@ struct abi_layout {
 
 /*
  * A rule that a probe has found in the unwind tables. Probes overwrite entries without a
- * lock. Therefore the key is stored mixed with the rule (abi_cached_mix()): an entry with
+ * lock. Therefore the key is stored mixed with the rule (abi_mix()): an entry with
  * words of two writers is not valid.
  */
 #define ABI_CACHED_RULES 16384
@@ -307,7 +307,7 @@ struct abi_cached_rule {
 	uint64_t unused;
 };
 
-static inline uint64_t abi_cached_mix(uint64_t rule)
+static inline uint64_t abi_mix(uint64_t rule)
 {
 	return rule * 0xff51afd7ed558ccdull;
 }

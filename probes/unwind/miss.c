@@ -7,7 +7,7 @@
 /* The ring for a walk that lacks the rule of the call site `pc`. */
 ALWAYS_INLINE u64 miss_ring_of(u64 process, u64 pc)
 {
-	u64 site = (pc ^ process << 48) * 0xff51afd7ed558ccdull;
+	u64 site = abi_mix(pc ^ process << 48);
 	u32 at = site >> 40 & (ABI_MISS_SITES - 1), first = ABI_MISS_RING_FIRST;
 	u64 *last = miss_sites.lookup(&at);
 	void *ring = misses.lookup(&first);
@@ -153,7 +153,7 @@ ALWAYS_INLINE u64 miss_far_hash(struct abi_miss_room *r)
 		barrier_var(from);
 #pragma unroll
 		for (int k = 0; k < 8; k++) {
-			hash = (hash ^ from[k]) * 0xff51afd7ed558ccdull;
+			hash = abi_mix(hash ^ from[k]);
 			hash ^= hash >> 32;
 		}
 		hash = ROUND(&r->words[0], hash);

@@ -141,10 +141,10 @@ ALWAYS_INLINE u64 cached_find(const struct walk *w, u64 place)
 	if (!cached)
 		return UNWIND_NONE;
 
-	u64 rule = cached->rule, mixed = abi_cached_mix(rule);
+	u64 rule = cached->rule, mixed = abi_mix(rule);
 
 	return unless((cached->place ^ mixed ^ place) |
-			      (cached->layout ^ abi_cached_mix(rule ^ place) ^ w->layout),
+			      (cached->layout ^ abi_mix(rule ^ place) ^ w->layout),
 		      rule);
 }
 
@@ -157,14 +157,14 @@ ALWAYS_INLINE int cached_fill(const struct walk *w, const struct tracee *t)
 
 	rule = unless(unless(rule ^ UNWIND_RULE_CALLED, w->interrupted), rule);
 
-	u64 mixed = abi_cached_mix(rule);
+	u64 mixed = abi_mix(rule);
 	volatile struct abi_cached_rule *cached = cached_at(w, place);
 
 	/* A missing rule is not cached: memtrace may add it to the tables later. */
 	if (rule == UNWIND_NONE || !cached)
 		return 0;
 	cached->place = place ^ mixed;
-	cached->layout = w->layout ^ abi_cached_mix(rule ^ place);
+	cached->layout = w->layout ^ abi_mix(rule ^ place);
 	cached->rule = rule;
 	return 1;
 }

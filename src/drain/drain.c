@@ -71,12 +71,12 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 	return true;
 }
 
-static struct abi_counters sum_counters(const struct abi_counters *records,
-					uint32_t count)
+struct abi_counters drain_sum_counters(const struct drain_maps *maps, uint32_t cpu_slots)
 {
+	const struct abi_counters *records = maps->counters;
 	struct abi_counters sum = {{0}};
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < cpu_slots; i++) {
 		for (int j = 0; j < ABI_COUNTER_COUNT; j++)
 			sum.value[j] += *(const volatile uint64_t *)&records[i].value[j];
 	}
@@ -164,8 +164,7 @@ static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver
  * they are filled are copied again and again. Without enough memory they grow. */
 static void make_room(struct drain *d)
 {
-	const struct abi_counters sum =
-		sum_counters(d->maps->counters, d->sizes->cpu_slots);
+	const struct abi_counters sum = drain_sum_counters(d->maps, d->sizes->cpu_slots);
 	struct live_table *live = d->maps->live;
 	uint64_t most =
 		live ? (uint64_t)live_table_buckets(live, live_table_count(live)) *
@@ -362,7 +361,7 @@ struct error *drain_counters(const struct drain_maps *maps,
 		{ABI_WALKS_LOST, LOSS_WALKS_LOST},
 		{ABI_WALKS_OVER_BUDGET, LOSS_WALKS_OVER_BUDGET},
 	};
-	const struct abi_counters sum = sum_counters(maps->counters, sizes->cpu_slots);
+	const struct abi_counters sum = drain_sum_counters(maps, sizes->cpu_slots);
 	bool is_quiet = kept && drain_kept_is_quiet(kept);
 	uint64_t dead = is_quiet ? kept->dead : 0;
 	struct error *err = NULL;

@@ -24,7 +24,6 @@
 
 struct abi_block;
 struct abi_control;
-struct abi_counters;
 
 /* Descriptors of the maps of probes/maps.c; -1: this run does not have the map. */
 struct drain_maps {
@@ -37,6 +36,9 @@ struct drain_maps {
 	struct fence *fence;           /* borrowed */
 	enum block_class class;        /* of the blocks in `live` */
 };
+
+/* The counters of all processors together. */
+struct abi_counters drain_sum_counters(const struct drain_maps *maps, uint32_t cpu_slots);
 
 /* For each slot of `processes`, the index of its process in the snapshot.
  * SNAPSHOT_NO_PROCESS: it has no process there, and its blocks are left out. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drain/drain_kept.h"
 
+#include "drain/drain.h"
 #include "drain/drain_blocks.h"
 
 /* They take 3 MB. */
@@ -8,12 +9,12 @@
 
 static uint64_t read_sum(const struct drain *d)
 {
-	const struct abi_counters *records = d->maps->counters;
+	const struct abi_counters counters =
+		drain_sum_counters(d->maps, d->sizes->cpu_slots);
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < d->sizes->cpu_slots; i++)
-		for (int j = 0; j < ABI_COUNTER_COUNT; j++)
-			sum += *(const volatile uint64_t *)&records[i].value[j];
+	for (int i = 0; i < ABI_COUNTER_COUNT; i++)
+		sum += counters.value[i];
 	return sum;
 }
 

@@ -51,7 +51,8 @@ static bool lacks_parts(const struct stack_store *store, uint32_t number, uint64
 	return part_table_lacks(&t->heads, number / t->heads.part_entries + 1) ||
 	       part_table_lacks(&t->pcs, (uint32_t)(block / t->pcs.part_entries + 1)) ||
 	       part_table_lacks(&t->index,
-				number >= store->sizes->stack_buckets_first ? 2 : 1);
+				number >= store->tables->sizes->stack_buckets_first ? 2
+										    : 1);
 }
 
 /* Add the parts for a stack that has just got a number, if they are missing. */
@@ -125,7 +126,8 @@ static uint32_t insert_in(struct stack_store *store, struct abi_stack_bucket *b,
 
 static uint32_t buckets_of(const struct stack_store *store, int part)
 {
-	return part ? store->sizes->stack_buckets : store->sizes->stack_buckets_first;
+	return part ? store->tables->sizes->stack_buckets
+		    : store->tables->sizes->stack_buckets_first;
 }
 
 /* Like stack_bucket() of the probes. */
@@ -144,17 +146,12 @@ static struct abi_stack_bucket *bucket(struct stack_store *store, uint64_t hash,
 				  : NULL;
 }
 
-void stack_store_init(struct stack_store *store, const struct source_sizes *sizes,
-		      struct abi_control *control, struct stack_tables *tables,
+void stack_store_init(struct stack_store *store, struct stack_tables *tables,
 		      int numbers_fd, int claims_fd)
 {
-	*store = (struct stack_store){.numbers_fd = numbers_fd,
-				      .claims_fd = claims_fd,
-				      .sizes = sizes,
-				      .tables = tables,
-				      .control = control};
-	/* 24 KiB per window. */
-	record_windows_init(&store->records, &tables->heads, 1024);
+	*store = (struct stack_store){
+		.numbers_fd = numbers_fd, .claims_fd = claims_fd, .tables = tables};
+	stack_heads_init(&store->records, &tables->heads);
 	stack_pcs_init(&store->pcs, &tables->pcs);
 }
 
@@ -203,19 +200,20 @@ static uint32_t insert_first(struct stack_store *store, const struct abi_stack_h
 static uint32_t add(struct stack_store *store, const struct stored_stack *stack,
 		    const struct abi_stack_hash *hash)
 {
-	uint64_t *used = &store->control->stacks_used;
-	uint64_t *pcs_used = &store->control->stack_pcs_used;
-	uint64_t pcs_max = (uint64_t)store->sizes->stack_pcs_blocks * ABI_PCS_BLOCK;
+	uint64_t *used = &store->tables->control->stacks_used;
+	uint64_t *pcs_used = &store->tables->control->stack_pcs_used;
+	uint64_t pcs_max =
+		(uint64_t)store->tables->sizes->stack_pcs_blocks * ABI_PCS_BLOCK;
 	uint64_t next = __atomic_load_n(used, __ATOMIC_SEQ_CST);
 	uint64_t at = __atomic_load_n(pcs_used, __ATOMIC_SEQ_CST), after;
 	uint32_t number = ABI_NO_STACK;
 
-	if (next >= store->sizes->max_stacks || at >= pcs_max ||
+	if (next >= store->tables->sizes->max_stacks || at >= pcs_max ||
 	    !has_room(store, (uint32_t)next, at))
 		return ABI_NO_STACK;
 	next = __atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
 	at = __atomic_fetch_add(pcs_used, stack->depth, __ATOMIC_SEQ_CST);
-	if (next < store->sizes->max_stacks && at < pcs_max &&
+	if (next < store->tables->sizes->max_stacks && at < pcs_max &&
 	    write_record(store, (uint32_t)next, at, stack, hash->check))
 		number = insert_first(store, hash, (uint32_t)next);
 	if (number != next) {
@@ -248,13 +246,13 @@ static bool insert(int fd, const void *key, const uint32_t *value)
 /* Like stack_take_number() of the probes. */
 static uint32_t take_number(struct stack_store *store)
 {
-	uint64_t *used = &store->control->stacks_used;
+	uint64_t *used = &store->tables->control->stacks_used;
 	uint64_t from = __atomic_load_n(used, __ATOMIC_SEQ_CST);
 	const uint32_t taken = 1;
 
 	/* A number that is taken cannot be given back. */
-	if (from >= store->sizes->max_stacks ||
-	    !has_room(store, (uint32_t)from, from * store->sizes->stack_depth))
+	if (from >= store->tables->sizes->max_stacks ||
+	    !has_room(store, (uint32_t)from, from * store->tables->sizes->stack_depth))
 		return ABI_NO_STACK;
 	for (uint32_t i = 0; i < ABI_STACK_CLAIM_TRIES * ABI_STACK_CLAIM_PLACES; i++) {
 		uint32_t offset = i % ABI_STACK_CLAIM_TRIES, number;
@@ -263,7 +261,7 @@ static uint32_t take_number(struct stack_store *store)
 		if (!offset)
 			from = __atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
 		number = (uint32_t)from + offset;
-		if (number >= store->sizes->max_stacks)
+		if (number >= store->tables->sizes->max_stacks)
 			break;
 		if (insert(store->claims_fd, &number, &taken))
 			return number;
@@ -282,7 +280,7 @@ static uint32_t number_by_hash(struct stack_store *store,
 	if (!sys_bpf_element(BPF_MAP_LOOKUP_ELEM, store->numbers_fd, &key, &number))
 		return number;
 	number = take_number(store);
-	at = (uint64_t)number * store->sizes->stack_depth;
+	at = (uint64_t)number * store->tables->sizes->stack_depth;
 	if (number == ABI_NO_STACK ||
 	    !write_record(store, number, at, stack, hash->check))
 		return ABI_NO_STACK;

@@ -19,12 +19,10 @@ struct abi_stack_bucket;
 struct stack_store {
 	struct abi_stack_bucket *index[2]; /* mapped parts; NULL: not yet */
 	int numbers_fd, claims_fd;         /* maps of probes/hashes/stack_number.c */
-	const struct source_sizes *sizes;
 	struct stack_tables *tables;
 	struct record_windows records; /* struct abi_stack_head */
 	struct stack_pcs pcs;
-	struct abi_control *control; /* mapped */
-	uint64_t refused;            /* stacks that did not fit into the tables */
+	uint64_t refused;   /* stacks that did not fit into the tables */
 	uint64_t failed_ns; /* when no part could be added; 0: the last time it could */
 };
 
@@ -41,8 +39,7 @@ struct stored_stack {
 
 /* Everything is borrowed. `numbers_fd` and `claims_fd` are -1 if stacks have no numbers
  * by hash. */
-void stack_store_init(struct stack_store *store, const struct source_sizes *sizes,
-		      struct abi_control *control, struct stack_tables *tables,
+void stack_store_init(struct stack_store *store, struct stack_tables *tables,
 		      int numbers_fd, int claims_fd);
 /* Unmap what was mapped. Can be called on an all-zero struct. */
 void stack_store_deinit(struct stack_store *store);

@@ -20,8 +20,7 @@ void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 	part_table_open(&t->pcs, "stack_pcs", maps->stack_pcs, maps->stack_pcs_part,
 			ABI_PCS_BLOCK_BYTES(sizes->stack_depth), sizes->stack_pcs_blocks,
 			sizes->stack_pcs_part);
-	/* 24 KiB per window. */
-	record_windows_init(&t->read_heads, &t->heads, 1024);
+	stack_heads_init(&t->read_heads, &t->heads);
 	stack_pcs_init(&t->read_pcs, &t->pcs);
 	if (by_hash)
 		return;

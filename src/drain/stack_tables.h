@@ -33,6 +33,14 @@ void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 /* Can be called on an all-zero struct. */
 void stack_tables_close(struct stack_tables *t);
 
+/* `table`: the map `stacks`; borrowed. */
+static inline void stack_heads_init(struct record_windows *windows,
+				    struct part_table *table)
+{
+	/* 24 KiB per window. */
+	record_windows_init(windows, table, 1024);
+}
+
 /* Unmap `read_heads` and `read_pcs`. They are mapped again when they are used. */
 void stack_tables_unmap(struct stack_tables *t);
 

@@ -79,16 +79,18 @@ static uint32_t hit_of(const struct miss_handler *l, uint32_t stack)
 	return stack < l->maps.sizes->max_stacks ? stack : l->maps.sizes->max_stacks;
 }
 
-/* Is this the end of the batch, or are there misses in the other ring, which come first?
- */
-static bool ends(const struct miss_handler *l)
+/* Has this batch as many misses of the ring as it may have? */
+static bool is_full(const struct miss_handler *l, unsigned ring)
 {
-	const unsigned *read = l->read;
+	return l->read[ring] >= BATCH_MAX || (l->is_spent && l->ends_when_spent);
+}
 
-	if (read[l->reading] >= BATCH_MAX || (l->is_spent && l->ends_when_spent))
-		return true;
-	return l->reading == ABI_MISS_RING && read[ABI_MISS_RING] % CHARGE_WALKS == 0 &&
-	       read[ABI_MISS_RING_FIRST] < BATCH_MAX &&
+/* Are there misses that come before the rest of the ring that is being read? */
+static bool gives_way(const struct miss_handler *l)
+{
+	return l->reading == ABI_MISS_RING &&
+	       l->read[ABI_MISS_RING] % CHARGE_WALKS == 0 &&
+	       !is_full(l, ABI_MISS_RING_FIRST) &&
 	       ring_has_any(l->rings[ABI_MISS_RING_FIRST].ring);
 }
 
@@ -118,7 +120,7 @@ static int on_record(void *arg, void *data, size_t size)
 	/* Charge now: unwinding a deep stack takes as long as many others. */
 	if (++l->read[l->reading] % CHARGE_WALKS == 0 || is_deep)
 		charge(l);
-	return ends(l) ? -EAGAIN : 0;
+	return is_full(l, l->reading) || gives_way(l) ? -EAGAIN : 0;
 }
 
 /* --- the thread ------------------------------------------------------------------- */
@@ -159,8 +161,7 @@ static void read_rings(struct miss_handler *l, struct miss_batch *batch)
 			batch->has_more[i] = ring_consume(l->rings[i].ring) < 0;
 		}
 		batch->bytes += ring_consumed_bytes(l->rings[ABI_MISS_RING].ring);
-	} while (batch->has_more[ABI_MISS_RING] && l->read[ABI_MISS_RING] < BATCH_MAX &&
-		 !(l->is_spent && l->ends_when_spent));
+	} while (batch->has_more[ABI_MISS_RING] && !is_full(l, ABI_MISS_RING));
 	memcpy(batch->walks, l->read, sizeof(batch->walks));
 	batch->is_empty =
 		!batch->has_more[ABI_MISS_RING] && !batch->has_more[ABI_MISS_RING_FIRST];
@@ -262,9 +263,10 @@ static void await_walks(struct miss_handler *l, const struct miss_batch *last)
 	else
 		poll(fds, sizeof(fds) / sizeof(*fds),
 		     !last->is_empty || last->is_sweeping ? 0
-		     : last->walks[0] || last->walks[1]   ? BUSY_MS
-		     : last->is_waiting                   ? ALLOWANCE_MS
-							  : IDLE_MS);
+		     : last->walks[ABI_MISS_RING] || last->walks[ABI_MISS_RING_FIRST]
+			     ? BUSY_MS
+		     : last->is_waiting ? ALLOWANCE_MS
+					: IDLE_MS);
 }
 
 static void *run(void *arg)
@@ -323,8 +325,8 @@ static struct error *map_tables(struct miss_handler *l)
 		return error_no_memory();
 	l->rules.spill_fd = maps->rule_spill;
 	l->rules.control = maps->control;
-	stack_store_init(&l->stacks, maps->sizes, maps->control, maps->stacks,
-			 maps->stack_numbers, maps->stack_claims);
+	stack_store_init(&l->stacks, maps->stacks, maps->stack_numbers,
+			 maps->stack_claims);
 	l->moves_bytes = (size_t)maps->sizes->process_slots * sizeof(struct abi_moves);
 	err = mapped_table(maps->moves, l->moves_bytes, &moves);
 	if (err)

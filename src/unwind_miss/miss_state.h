@@ -25,7 +25,7 @@ struct miss_handler {
 	struct aliases aliases; /* protected by alias_lock */
 	struct miss_handler_counts counts;
 	uint64_t *hits; /* by stack, then those without a stack; NULL: not counted */
-	uint64_t handed_over; /* misses taken out of the ring */
+	uint64_t handed_over; /* misses taken out of the rings */
 	struct stack_pages pages;
 	struct miss_walker walker;
 	unsigned read[ABI_MISS_RINGS]; /* misses of each ring in this batch */
@@ -52,13 +52,13 @@ struct miss_batch {
 	unsigned walks[ABI_MISS_RINGS]; /* misses taken out of each ring */
 	bool has_more[ABI_MISS_RINGS];  /* it has more misses */
 	bool is_empty;                  /* no ring has any */
-	size_t bytes;                   /* of records of ABI_MISS_RING */
 	bool is_sweeping;               /* and there are more unwind tables to build */
 	/* and there are, but what is left of the allowance is for misses */
 	bool is_waiting;
 	/* How long to leave misses in the ring, since the allowance is spent, in ns; 0:
 	 * it is not spent. */
 	uint64_t rest_ns;
+	size_t bytes; /* of the records taken out of ABI_MISS_RING, with their heads */
 };
 
 /* Take the lock; for all threads except the miss handler's. */

@@ -73,8 +73,7 @@ static void bench_init(struct bench *b, uint32_t stacks_part, bool by_hash)
 	b->maps.stack_index =
 		create_array_of_maps(b->maps.stack_index_part, ABI_PARTS_MAX);
 	stack_tables_open(&b->tables, &b->maps, &b->sizes, &b->control, by_hash);
-	stack_store_init(&b->store, &b->sizes, &b->control, &b->tables,
-			 create_hash(sizeof(struct abi_stack_key)),
+	stack_store_init(&b->store, &b->tables, create_hash(sizeof(struct abi_stack_key)),
 			 create_hash(sizeof(uint32_t)));
 	REQUIRE(!getrlimit(RLIMIT_NOFILE, &b->files));
 	stop_growing(b);
