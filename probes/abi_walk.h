@@ -449,7 +449,8 @@ struct abi_miss_frames {
 /*
  * A page beyond the first ABI_MISS_PAGES of a stack, sent before the room's next walk.
  * Outer frames seldom change: a page is not sent if the room's last page with the same
- * ABI_MISS_FAR_AT had the same address and, by a hash, the same contents.
+ * ABI_MISS_FAR_AT was of the same process, and had the same address and, by a hash, the
+ * same contents. A process can make pages with equal hashes, but only of its own.
  */
 struct abi_miss_far {
 	uint32_t kind, room;
@@ -466,8 +467,9 @@ struct abi_miss_room {
 	uint64_t copied;   /* bit i: page[i] has a page of the current walk */
 	uint64_t page[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES / 8];
 	uint64_t fresh[ABI_MISS_PAGE_BYTES / 8];
-	/* hashes of the far pages that memtrace has, by ABI_MISS_FAR_AT; 0: none */
-	uint64_t far_hash[ABI_MISS_ALL_PAGES];
+	/* by ABI_MISS_FAR_AT: hashes of the far pages that memtrace has, 0: none; and the
+	 * slots of their processes */
+	uint64_t far_hash[ABI_MISS_ALL_PAGES], far_process[ABI_MISS_ALL_PAGES];
 	struct abi_miss_far far;
 	struct abi_miss_replaced replaced;
 	struct abi_miss_frames frames;

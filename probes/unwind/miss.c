@@ -184,11 +184,12 @@ ALWAYS_INLINE u64 miss_send_far(void *ring, struct abi_miss_room *r, u64 sp, u64
 			continue;
 		r->far.address = page;
 		hash = miss_far_hash(r);
-		if (r->far_hash[at] != hash) {
+		if ((r->far_hash[at] ^ hash) | (r->far_process[at] ^ r->walk.process)) {
 			r->far_hash[at] = 0;
 			if (bpf_ringbuf_output(ring, &r->far, sizeof(r->far), 0))
 				break;
 			r->far_hash[at] = hash;
+			r->far_process[at] = r->walk.process;
 		}
 		present = ROUND(&r->words[0], present | 1ull << (i & 63));
 	}

@@ -71,18 +71,6 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 	return true;
 }
 
-struct abi_counters drain_sum_counters(const struct drain_maps *maps, uint32_t cpu_slots)
-{
-	const struct abi_counters *records = maps->counters;
-	struct abi_counters sum = {{0}};
-
-	for (uint32_t i = 0; i < cpu_slots; i++) {
-		for (int j = 0; j < ABI_COUNTER_COUNT; j++)
-			sum.value[j] += *(const volatile uint64_t *)&records[i].value[j];
-	}
-	return sum;
-}
-
 /* --- all together ----------------------------------------------------------------- */
 
 static void start_over(struct drain *d)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks that the probes hand over. Tests the probes' own code (unwind/miss.c), compiled
- * for the host, together with the code that puts the copies of stacks together again
+ * Stacks that the probes could not unwind: what they send to memtrace (unwind/miss.c,
+ * compiled for the host), and the copies that memtrace makes of it
  * (src/drain/stack_pages.c).
  */
 #include "check.h"
@@ -269,6 +269,19 @@ static void far_pages_are_sent_once(void)
 	CHECK_INT(right_bytes(), 30 * PAGE - 5);
 }
 
+/* One process could make a page that has the hash of another one's. */
+static void far_pages_are_of_one_process(void)
+{
+	begin();
+	hand_over(30 * PAGE - 5, 0x1000);
+	drain();
+	tracee.slot = 4;
+	hand_over(30 * PAGE - 5, 0x1000);
+	tracee.slot = 3;
+	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 30 - ABI_MISS_PAGES + 1);
+	CHECK_INT(right_bytes(), 30 * PAGE - 5);
+}
+
 /* If the end of the stack is not known, or much of the ring is full, only 16 pages are
  * copied. */
 static void far_pages_are_left_out(void)
@@ -368,6 +381,7 @@ int main(void)
 	RUN(a_small_stack_is_copied);
 	RUN(a_deep_stack_is_copied);
 	RUN(far_pages_are_sent_once);
+	RUN(far_pages_are_of_one_process);
 	RUN(far_pages_are_left_out);
 	RUN(a_far_page_without_room_comes_later);
 	RUN(the_first_of_a_site_is_first);
