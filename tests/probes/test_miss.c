@@ -72,6 +72,7 @@ static struct {
 	struct abi_control control;
 	u64 counts[ABI_COUNTER_COUNT];
 	u64 start_stack, thread; /* where the stacks of the threads end */
+	u64 hole;                /* the page with this address cannot be read */
 	struct ring ring[ABI_MISS_RINGS];
 	struct stack_pages pages;
 	/* the last walk that came */
@@ -121,6 +122,14 @@ static int bpf_ringbuf_output(void *at, const void *data, u64 size, u64 flags)
 	}
 	return 0;
 }
+
+static int read_user(void *ret, size_t size, const void *from)
+{
+	return (u64)(uintptr_t)from == host.hole ? -1
+						 : bpf_probe_read_user(ret, size, from);
+}
+
+#define bpf_probe_read_user read_user
 
 static struct abi_miss_room rooms[CPU_SLOTS * ABI_MISS_ROOMS];
 static u64 sites[ABI_MISS_SITES];
@@ -283,7 +292,7 @@ static void far_pages_are_of_one_process(void)
 }
 
 /* If the end of the stack is not known, or much of the ring is full, only 16 pages are
- * copied. */
+ * copied. A page that was never touched cannot be read. */
 static void far_pages_are_left_out(void)
 {
 	begin();
@@ -308,6 +317,13 @@ static void far_pages_are_left_out(void)
 	hand_over(30 * PAGE - 5, 0x1000);
 	CHECK_INT(far_pages(), 30 - ABI_MISS_PAGES - 4);
 	CHECK_INT(right_bytes(), 26 * PAGE - 5);
+
+	begin();
+	host.hole = (uintptr_t)stack + (PAGES - 10) * PAGE;
+	hand_over(30 * PAGE - 5, 0x1000);
+	CHECK_INT(far_pages(), 30 - ABI_MISS_PAGES - 1);
+	CHECK(!(host.walk.present >> 20 & 1) && host.walk.present >> 21 & 1);
+	CHECK_INT(right_bytes(), 20 * PAGE - 5);
 }
 
 /* A far page that found no room is sent with the next walk. */
