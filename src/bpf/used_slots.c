@@ -10,7 +10,7 @@ static size_t word_count(uint32_t slot_count)
 	return ((size_t)slot_count + WORD_BITS - 1) / WORD_BITS;
 }
 
-/* Read all slots. Without memory there are no bits. */
+/* Set the bits from all slots. If memory is out, `bits` stays NULL. */
 static void read_all(struct used_slots *used, const struct abi_process *processes,
 		     uint32_t slot_count)
 {

@@ -15,7 +15,7 @@
 #include "abi.h"
 
 struct used_slots {
-	uint64_t *bits; /* NULL: not read yet */
+	uint64_t *bits; /* NULL: not read yet, or no memory for them */
 	uint64_t taken; /* abi_control.slots_taken before they were read */
 };
 

@@ -72,9 +72,8 @@ static void note_order(const struct options *options, const struct snapshot *old
 	if (options->quiet || old->wall_ns <= new->wall_ns || !first || !second)
 		return;
 	fprintf(stderr,
-		"memtrace: --diff: %s was saved after %s: name the older file first to "
-		"see "
-		"what has grown\n",
+		"memtrace: --diff: %s was saved after %s: name the older file first "
+		"to see what has grown\n",
 		first, second);
 }
 

@@ -163,8 +163,7 @@ static void say_awaited(const struct session *s)
 		return;
 	fprintf(stderr,
 		"memtrace: the run has ended, and pid %d goes on without probes; "
-		"memtrace "
-		"waits for its exit status\n",
+		"memtrace waits for its exit status\n",
 		s->spawn.pid);
 }
 

@@ -142,8 +142,7 @@ static const struct {
 	[LOSS_SNAPSHOTS_UNSETTLED] =
 		{"snapshots_unsettled",
 		 "reports were inconsistent, because too much changed while they were "
-		 "made: "
-		 "blocks that moved may be missing or listed twice in them"},
+		 "made: blocks that moved may be missing or listed twice in them"},
 	[LOSS_THREADS_FULL] = {"threads_full",
 			       "events came from more threads than can be counted "
 			       "separately: raise --max-threads"},

@@ -19,8 +19,8 @@
 #define MISS_RING_FIRST_BYTES (512u << 10) /* of ABI_MISS_RING_FIRST, at any time */
 
 struct miss_ring {
-	int outer; /* the array of maps; borrowed */
-	uint32_t index;
+	int outer;      /* the array of maps; borrowed */
+	uint32_t index; /* in that array */
 	int map;
 	struct ring *ring; /* over `map` */
 	ring_fn fn;

@@ -57,8 +57,9 @@ static inline struct live_process *start_strictly(const char *binary,
 	return memtrace;
 }
 
-/* start_strictly(), let `binary` lose the blocks, and search. `name` is that of the file
- * with the report. *ret_memtrace goes on. The caller owns both results. */
+/* Trace `binary` by start_strictly(), make it lose its blocks, and search for them. The
+ * report goes to a file named `name`. *ret_memtrace continues to run. The caller owns
+ * both results. */
 static inline json_t *searched_strictly(const char *binary, const char *name,
 					struct live_process **ret_memtrace)
 {

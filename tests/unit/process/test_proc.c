@@ -293,8 +293,9 @@ static void take_memory(void *argument)
 		memory[i] = 1;
 }
 
-/* To free the memory takes the kernel some 10 ms, in which the process still counts as
- * running. Returns whether this was seen. */
+/* Kill a process with much memory. The kernel takes some 10 ms to free it. In that time
+ * the process has not exited, but has no memory any more. Returns true if that was
+ * seen. */
 static bool sees_lost_memory(void)
 {
 	struct child child = child_fork(take_memory, NULL);

@@ -490,8 +490,8 @@ static void any_bytes(void)
 	served_end(&s);
 }
 
-/* Kill the server, and wait until it is not there any more. Returns the pid of the next
- * one, or 0 if there is none. */
+/* Kill the server, and wait until it has ended. Returns the pid of the server that
+ * memtrace started in its place, or 0 if it started none. */
 static int kill_server(int pid)
 {
 	int next = pid;
