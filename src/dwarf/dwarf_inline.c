@@ -3,10 +3,6 @@
 
 #include <dwarf.h>
 
-/* Steps from an inlined call through its abstract instance to the declaration in a
- * class. A longer chain must be a circle. */
-#define ORIGINS_MAX 16
-
 /* Rust programs reach 40. Deeper inlined functions are left out. */
 #define INLINES_MAX 64u
 
@@ -87,50 +83,4 @@ struct error *dwarf_find_inlines(const struct dwarf_unit *unit, Dwarf_Die *funct
 
 	descend(&walk, function, 0);
 	return walk.failed ? error_no_memory() : NULL;
-}
-
-static const char *string_attribute(const struct dwarf_unit *unit, Dwarf_Die *die,
-				    unsigned name)
-{
-	Dwarf_Attribute attr;
-
-	if (!dwarf_attr(die, name, &attr))
-		return NULL;
-	return unit->split ? split_unit_string(unit->split, &attr)
-			   : dwarf_formstring(&attr);
-}
-
-/* Move *die to the DIE that it is an instance of, or that declares it; false: none. */
-static bool follow_origin(Dwarf_Die *die)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Die origin;
-
-	if (!dwarf_attr(die, DW_AT_abstract_origin, &attr) &&
-	    !dwarf_attr(die, DW_AT_specification, &attr))
-		return false;
-	if (!dwarf_formref_die(&attr, &origin))
-		return false;
-	*die = origin;
-	return true;
-}
-
-const char *dwarf_function_name(const struct dwarf_unit *unit, Dwarf_Die *of)
-{
-	const char *name = NULL;
-	Dwarf_Die die = *of;
-
-	for (int i = 0; i < ORIGINS_MAX; i++) {
-		const char *linkage = string_attribute(unit, &die, DW_AT_linkage_name);
-
-		if (!linkage)
-			linkage = string_attribute(unit, &die, DW_AT_MIPS_linkage_name);
-		if (linkage)
-			return linkage;
-		if (!name)
-			name = string_attribute(unit, &die, DW_AT_name);
-		if (!follow_origin(&die))
-			break;
-	}
-	return name;
 }

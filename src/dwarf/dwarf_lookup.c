@@ -38,6 +38,8 @@ struct dwarf_lookup {
 	uint64_t line_bytes;
 	VEC(struct dwarf_unit) units;
 	VEC(struct unit_range) ranges; /* by low */
+	struct hashmap scoped;         /* address of a DIE to an index into `names` */
+	VEC(char *) names;             /* with scopes */
 };
 
 DEFINE_CLEANUP(struct dwarf_lookup *, dwarf_lookup_destroy);
@@ -138,6 +140,7 @@ struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uintptr_t)lookup;
 	hashmap_init(&lookup->line_programs, seed);
+	hashmap_init(&lookup->scoped, seed);
 	lookup->image = image;
 	lookup->dwarf = dwarf;
 	lookup->splits = splits;
@@ -162,6 +165,10 @@ void dwarf_lookup_destroy(struct dwarf_lookup *lookup)
 	}
 	vec_deinit(&lookup->units);
 	vec_deinit(&lookup->ranges);
+	vec_foreach (name, &lookup->names)
+		free(*name);
+	vec_deinit(&lookup->names);
+	hashmap_deinit(&lookup->scoped);
 	hashmap_deinit(&lookup->line_programs);
 	free(lookup);
 }
@@ -297,14 +304,47 @@ static bool set_call(Dwarf_Die *unit, bool has_lines, Dwarf_Die *call,
 	return !failed;
 }
 
-static struct source_frame *add_frame(struct source_frames *frames,
+/* The name with its scopes, borrowed from the lookup; NULL when out of memory. */
+static const char *scoped_name(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
+			       const struct dwarf_name *name)
+{
+	uint64_t key = (uintptr_t)name->origin.addr, index;
+	char *made;
+
+	if (hashmap_get(&lookup->scoped, key, &index))
+		return lookup->names.data[index];
+	made = dwarf_scoped_name(unit, name, lookup->budget);
+	if (made && vec_push(&lookup->names, made)) {
+		/* A name that the map does not find is only made again. */
+		(void)!hashmap_put(&lookup->scoped, key, lookup->names.len - 1);
+		return made;
+	}
+	free(made);
+	return NULL;
+}
+
+static char *copy_name(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
+		       Dwarf_Die *function, bool *failed)
+{
+	const struct dwarf_name name = dwarf_function_name(unit, function);
+	const char *scoped;
+
+	if (!name.text || name.is_linkage || !unit->has_scopes)
+		return copy_text(name.text, failed);
+	scoped = scoped_name(lookup, unit, &name);
+	*failed = *failed || !scoped;
+	return copy_text(scoped, failed);
+}
+
+static struct source_frame *add_frame(struct dwarf_lookup *lookup,
+				      struct source_frames *frames,
 				      const struct dwarf_unit *unit, Dwarf_Die *function,
 				      bool inlined)
 {
 	struct source_frame frame = {.inlined = inlined};
 	bool failed = false;
 
-	frame.function = copy_text(dwarf_function_name(unit, function), &failed);
+	frame.function = copy_name(lookup, unit, function, &failed);
 	if (failed || !vec_push(&frames->list, frame)) {
 		free(frame.function);
 		return NULL;
@@ -313,16 +353,17 @@ static struct source_frame *add_frame(struct source_frames *frames,
 }
 
 /* Add all frames. The place of each outer frame is the call of the next inner one. */
-static struct error *add_frames(struct source_frames *ret, const struct dwarf_unit *unit,
-				Dwarf_Die *unit_die, uint64_t address,
-				Dwarf_Die *function, struct dwarf_inlines *inlines)
+static struct error *add_frames(struct dwarf_lookup *lookup, struct source_frames *ret,
+				const struct dwarf_unit *unit, Dwarf_Die *unit_die,
+				uint64_t address, Dwarf_Die *function,
+				struct dwarf_inlines *inlines)
 {
 	size_t count = inlines->dies.len;
 
 	for (size_t i = 0; i <= count; i++) {
 		Dwarf_Die *die =
 			i < count ? &inlines->dies.data[count - 1 - i] : function;
-		struct source_frame *frame = add_frame(ret, unit, die, i < count);
+		struct source_frame *frame = add_frame(lookup, ret, unit, die, i < count);
 
 		if (!frame)
 			return error_no_memory();
@@ -392,7 +433,7 @@ static struct error *find(struct dwarf_lookup *lookup, uint64_t address,
 		address - (function->start <= address ? function->start : function->low);
 	err = dwarf_find_inlines(unit, &die, lookup->budget, address, &inlines);
 	if (!err)
-		err = add_frames(ret, unit, &unit_die, address, &die, &inlines);
+		err = add_frames(lookup, ret, unit, &unit_die, address, &die, &inlines);
 	vec_deinit(&inlines.dies);
 	return err;
 }

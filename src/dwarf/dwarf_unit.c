@@ -144,6 +144,23 @@ static int compare_functions(const void *pa, const void *pb)
 	return a->high > b->high ? -1 : a->high < b->high;
 }
 
+static bool is_cplusplus(Dwarf_Die *unit)
+{
+	switch (dwarf_number(unit, DW_AT_language)) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	/* C++17, 20 and 23, which <dwarf.h> lacks (dwarfstd.org/languages.html). */
+	case 42:
+	case 43:
+	case 58:
+		return true;
+	default:
+		return false;
+	}
+}
+
 struct error *dwarf_unit_scan(struct dwarf_unit *unit, Dwarf *dwarf,
 			      struct dwarf_budget *budget)
 {
@@ -156,6 +173,7 @@ struct error *dwarf_unit_scan(struct dwarf_unit *unit, Dwarf *dwarf,
 	if (!dwarf_unit_die(unit, dwarf, unit->split ? unit->split->die : unit->die,
 			    &die))
 		return NULL;
+	unit->has_scopes = is_cplusplus(&die);
 	scan_children(&scan, &die, 0);
 	if (scan.failed)
 		return error_no_memory();

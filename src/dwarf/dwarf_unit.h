@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compilation units and their functions. Private to dwarf_lookup.c, dwarf_unit.c and
- * dwarf_inline.c. */
+/* Compilation units and their functions. Private to dwarf_lookup.c, dwarf_unit.c,
+ * dwarf_inline.c and dwarf_name.c. */
 #ifndef DWARF_DWARF_UNIT_H
 #define DWARF_DWARF_UNIT_H
 
@@ -23,6 +23,7 @@ struct dwarf_unit {
 	struct split_unit
 		*split; /* has its functions, if `die` is a skeleton; else NULL */
 	bool is_scanned;
+	bool has_scopes; /* its language is C++; set by the scan */
 	bool has_lines,
 		lines_checked; /* libdw may run the line program; that was checked */
 	VEC(struct dwarf_function) functions; /* by low */
@@ -64,8 +65,25 @@ struct error *dwarf_find_inlines(const struct dwarf_unit *unit, Dwarf_Die *funct
 				 struct dwarf_inlines *ret)
 	__attribute__((warn_unused_result));
 
-/* The name of a function's DIE: its linkage name, else its name, from the DIE itself or
- * from the DIEs that it is an instance of; NULL: none. Borrowed from the DWARF. */
-const char *dwarf_function_name(const struct dwarf_unit *unit, Dwarf_Die *die);
+/* The name of a function. */
+struct dwarf_name {
+	const char *text; /* borrowed from the DWARF; NULL: none */
+	bool is_linkage;  /* a linkage name, which contains the scopes */
+	Dwarf_Die origin; /* unless is_linkage: the last DIE that the function's DIE is an
+			     instance of, or itself */
+};
+
+/* The linkage name of a function's DIE, else its name, from the DIE itself or from the
+ * DIEs that it is an instance of. */
+struct dwarf_name dwarf_function_name(const struct dwarf_unit *unit, Dwarf_Die *die);
+
+/*
+ * A name without is_linkage, behind the namespaces, classes and functions that contain
+ * it: "main::{lambda:15}::operator()" for the lambda in line 15 of main. GCC gives
+ * functions with internal linkage no linkage name. Owned; NULL when out of memory. If the
+ * budget ends, scopes are missing.
+ */
+char *dwarf_scoped_name(const struct dwarf_unit *unit, const struct dwarf_name *name,
+			struct dwarf_budget *budget);
 
 #endif

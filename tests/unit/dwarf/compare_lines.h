@@ -152,11 +152,21 @@ struct comparison {
 	unsigned differences; /* different answers */
 };
 
+/* What follows the last "::". */
+static inline const char *without_scopes(const char *name)
+{
+	const char *last = name;
+
+	for (const char *at = name; (at = strstr(at, "::")); at += 2)
+		last = at + 2;
+	return last;
+}
+
 /*
- * True if the places are equal and the names in `want` contain those in `got`. For a
- * function without a linkage name the debug info has only the last part of the name.
- * addr2line takes the name from the symbol table, for the innermost frame even if that is
- * inlined.
+ * True if the places are equal and the names in `want` contain those in `got`, without
+ * scopes. For a function without a linkage name the debug info has only the last part of
+ * the name, and line_module_find() adds the scopes. addr2line takes the name from the
+ * symbol table, for the innermost frame even if that is inlined.
  */
 static inline bool is_alike(const char *got, const char *want, bool places_only)
 {
@@ -166,7 +176,7 @@ static inline bool is_alike(const char *got, const char *want, bool places_only)
 		_cleanup_(freep) char *part = strndup(got, name);
 		_cleanup_(freep) char *whole = strndup(want, want_name);
 
-		if (!places_only && !first && !strstr(whole, part))
+		if (!places_only && !first && !strstr(whole, without_scopes(part)))
 			return false;
 		if (strncmp(got + name + 1, want + want_name + 1, place))
 			return false;

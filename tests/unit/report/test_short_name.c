@@ -103,6 +103,9 @@ static void lambdas(void)
 	check("make(int)::{lambda()#1}::operator()() const::{lambda(a<b>)#3}",
 	      "make::{lambda#1}::{lambda#3}");
 	check("make(int)::$_0::operator()(int) const", "make::{lambda}");
+	check("make::{lambda:15}::operator()", "make::{lambda:15}");
+	check("make::{lambda:15}::operator()<int>::{lambda:16}::operator()",
+	      "make::{lambda:15}::{lambda:16}");
 	check("make(int)::<lambda(int)>::operator()(int) const", "make::{lambda}");
 	check("std::_Function_handler<void (), f()::{lambda()#1}>::_M_invoke(int)",
 	      "std::_Function_handler::_M_invoke");
