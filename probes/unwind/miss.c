@@ -250,7 +250,7 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 }
 #endif
 
-/* The number of bytes to send. Before Linux 5.16 the verifier forgets the bound of a number
+/* The number of bytes to send. Before Linux 5.16 the verifier loses the bound of a number
  * that is stored on the stack. So kernels without may_goto get the constant `most`. */
 #if LOOPS_ARE_SHORT
 #define SEND_BYTES(bytes, most) (most)

@@ -65,7 +65,7 @@ void detach_all(void)
 	uprobe_events_close(probes.events.data, probes.events.len);
 }
 
-void detach_forget(void)
+void detach_close_copies(void)
 {
 	_cleanup_(open_probes_deinit) struct open_probes probes = {.links = {0}};
 

@@ -13,6 +13,6 @@
 void detach_all(void);
 
 /* In a forked child: close the copies of these descriptors. The probes remain. */
-void detach_forget(void);
+void detach_close_copies(void);
 
 #endif

@@ -242,7 +242,7 @@ static struct error *fill(struct observer *s, int fd, struct held *held)
 	return err;
 }
 
-static void forget(int *fd)
+static void close_held(int *fd)
 {
 	closep(fd);
 	*fd = -1;
@@ -261,7 +261,7 @@ static struct error *ask_once(struct observer *s, bool with_blocks, uint64_t unt
 	if (!err)
 		err = receive(s, ret, ret_fd);
 	if (!err && ret->has_snapshot && with_blocks && !ret->has_blocks)
-		forget(ret_fd);
+		close_held(ret_fd);
 	return err;
 }
 

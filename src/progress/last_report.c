@@ -97,7 +97,7 @@ _Noreturn static void run_child(struct last_report *last, pid_t parent,
 	if (getppid() != parent)
 		_exit(LAST_REPORT_FAILED);
 	/* Otherwise the probes would stay until this process ends, too. */
-	detach_forget();
+	detach_close_copies();
 	last->pid = 0;
 	/* Readers of symbols end when the signal is this old. */
 	*first_ns = now_ns - (CONFINED_LATE_NS - SYMBOLS_NS);

@@ -33,7 +33,7 @@ struct name_book {
 struct name_book *name_book_create(void);
 void name_book_destroy(struct name_book *book);
 
-/* Forget all names if `snap` has other processes, or if their code has changed. False:
+/* Remove all names if `snap` has other processes, or if their code has changed. False:
  * memory is out. */
 bool name_book_begin(struct name_book *book, const struct snapshot *snap,
 		     struct frame_cache *const frames[])

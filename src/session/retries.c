@@ -42,7 +42,7 @@ void retries_failed(struct retries *retries, int pid, uint64_t now_ns)
 	retries->list[i] = (struct retry){pid, pause_ns, now_ns + pause_ns};
 }
 
-void retries_forget(struct retries *retries, int pid)
+void retries_remove(struct retries *retries, int pid)
 {
 	size_t i = find(retries, pid);
 

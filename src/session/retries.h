@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More processes are not remembered: the one that is due first is forgotten. Then the
- * next run begins 1 s later, and processes without a failure take turns. */
+/* If more processes have failed, the entry that is due first is replaced. Then the next
+ * run begins 1 s later, and processes without a failure take turns. */
 #define RETRIES_MAX 256
 
 struct retry {
@@ -32,8 +32,8 @@ struct retries {
  * as long, up to 60 s. */
 void retries_failed(struct retries *retries, int pid, uint64_t now_ns);
 
-/* The run of the process has not failed. */
-void retries_forget(struct retries *retries, int pid);
+/* The run of the process has not failed: remove its entry, if it has one. */
+void retries_remove(struct retries *retries, int pid);
 
 /* The process to trace: the next one without a failure, or else the one that has been
  * due longest. 0: none is due. `pids` are ascending. */

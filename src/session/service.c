@@ -141,7 +141,7 @@ static struct error *trace(struct service *s, int target)
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		retries_failed(&s->retries, target, clock_now_ns());
 	else
-		retries_forget(&s->retries, target);
+		retries_remove(&s->retries, target);
 	return NULL;
 }
 

@@ -41,7 +41,7 @@ static __attribute__((noinline)) void fill_first(void)
 }
 
 /* Overwrites what the function called before has left on the stack. */
-static __attribute__((noinline)) void forget(void)
+static __attribute__((noinline)) void overwrite_stack(void)
 {
 	volatile char over[1024];
 
@@ -54,7 +54,7 @@ static __attribute__((noinline)) void point_from_first(void *unused)
 {
 	(void)unused;
 	fill_first();
-	forget();
+	overwrite_stack();
 }
 
 /* Something points to block 0. */

@@ -34,7 +34,7 @@ static void pauses_double(void)
 		CHECK_INT(choose(one, 1, now_ns + pause_ns), 7);
 		now_ns += pause_ns;
 	}
-	retries_forget(&retries, 7);
+	retries_remove(&retries, 7);
 	retries_failed(&retries, 7, now_ns);
 	CHECK_INT(choose(one, 1, now_ns + S), 7);
 }
@@ -87,7 +87,7 @@ static void the_list_is_bounded(void)
 	CHECK_INT(choose(first, 1, 2 * S - 1), 0);
 	CHECK_INT(choose(first, 1, 2 * S), 1);
 	CHECK_INT(choose(second, 1, 2 * S - 1), 0);
-	retries_forget(&retries, 1);
+	retries_remove(&retries, 1);
 	CHECK_INT(retries.count, RETRIES_MAX);
 }
 
