@@ -16,7 +16,6 @@
 #include "util/cleanup.h"
 #include "util/path.h"
 
-#define STREAM_BYTES  ((size_t)256 * 1024)
 #define TEMPORARY_TRY 16
 
 /* Temporary names are this prefix and 16 hex digits. */
@@ -147,9 +146,7 @@ static struct error *open_stream(struct new_file *file)
 {
 	file->stream =
 		fopencookie(file, "w", (cookie_io_functions_t){.write = write_cookie});
-	if (!file->stream || setvbuf(file->stream, NULL, _IOFBF, STREAM_BYTES))
-		return error_no_memory();
-	return NULL;
+	return file->stream ? NULL : error_no_memory();
 }
 
 struct error *new_file_open(const char *option, const char *path, struct new_file *ret)

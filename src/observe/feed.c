@@ -16,8 +16,6 @@
 #include "util/escape.h"
 #include "util/fd_message.h"
 
-#define STREAM_BYTES ((size_t)256 * 1024)
-
 bool feed_is_asked(int socket, bool *gone, bool *wants_blocks)
 {
 	char questions[64];
@@ -88,7 +86,6 @@ static struct error *write_file(const struct snapshot *snap, int *ret)
 		close(copy);
 		return error_no_memory();
 	}
-	setvbuf(out, NULL, _IOFBF, STREAM_BYTES);
 	err = snapshot_write_quickly(snap, out);
 	if (err)
 		return err;

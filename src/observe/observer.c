@@ -16,8 +16,6 @@
 #include "util/clock.h"
 #include "util/fd_message.h"
 
-#define STREAM_BYTES ((size_t)256 * 1024)
-
 DEFINE_CLEANUP(struct report *, report_destroy);
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
 
@@ -228,7 +226,6 @@ static struct error *fill(struct observer *s, int fd, struct held *held)
 	if (!held->file.in)
 		return error_no_memory();
 	owned = -1;
-	setvbuf(held->file.in, NULL, _IOFBF, STREAM_BYTES);
 	err = snapshot_file_load(&held->file, !s->options->no_lines, NULL);
 	if (!err)
 		err = note_run(s, held->file.snap);

@@ -11,8 +11,6 @@
 #include "snapshot/file.h"
 #include "util/cleanup.h"
 
-#define STREAM_BYTES ((size_t)256 * 1024)
-
 static struct error *open_file(const char *path, FILE **ret, uint64_t *ret_size)
 {
 	/* Non-blocking, because opening a FIFO would wait for a writer. */
@@ -37,7 +35,6 @@ static struct error *open_file(const char *path, FILE **ret, uint64_t *ret_size)
 	if (!*ret)
 		return error_no_memory();
 	fd = -1;
-	setvbuf(*ret, NULL, _IOFBF, STREAM_BYTES);
 	return NULL;
 }
 

@@ -15,7 +15,6 @@
 #include "util/escape.h"
 #include "util/fd_message.h"
 
-#define STREAM_BYTES ((size_t)256 * 1024)
 #define KEYS_AT_ONCE 64 /* keys handled before the screen is redrawn */
 
 static void say(struct ui *ui, const char *before, const char *text)
@@ -46,7 +45,6 @@ static void load(struct loop *loop, int fd, uint64_t size_bytes)
 		close(fd);
 		return;
 	}
-	setvbuf(file.in, NULL, _IOFBF, STREAM_BYTES);
 	/* A call tree was shown, and will be again. */
 	loader_load(loop->loader, &file, loop->moment && loop->moment->has_groups);
 }
