@@ -12,6 +12,13 @@
 #include "output/stripped_note.h"
 #include "unit/render/fixture.h"
 
+#define WITHOUT "memtrace: no function names in "
+#define FETCH   " have them; --debuginfod fetches them\n"
+#define KEEP                                                                             \
+	": the file before it was stripped has them; use --save FILE, then --replay "    \
+	"FILE "                                                                          \
+	"--debug-dir DIR with that file below DIR\n"
+
 static const char *root;
 
 /* The clock is put forward by so much at each look. */
@@ -70,8 +77,7 @@ static void files_of_frames(void)
 				    bare[0], bare[0], bare[3], jit, named));
 	fixture_report(&f);
 	check(f.report, false,
-	      "memtrace: no function names in a.so, b.so, c\\x1b.so and 2 more: debug "
-	      "packages (-dbgsym, -debuginfo) have them; --debuginfod fetches them\n");
+	      "memtrace: no function names in a.so, b.so, c\\x1b.so and 2 more" KEEP);
 }
 
 static void none(void)
@@ -110,7 +116,7 @@ static void stored(void)
 	fixture_init(&f);
 	fixture_block(&f, BLOCK_HEAP, 8, 1,
 		      FIXTURE_STACK(&f, STACK_END_COMPLETE,
-				    fixture_symbol(&f, NULL, "/opt/a.so")));
+				    fixture_symbol(&f, NULL, "/usr/a.so")));
 	fixture_report(&f);
 	check(f.report, true,
 	      "memtrace: no function names in a.so: debug packages (-dbgsym, -debuginfo) "
@@ -127,19 +133,16 @@ static void long_names(void)
 	fixture_block(
 		&f, BLOCK_HEAP, 8, 1,
 		FIXTURE_STACK(
-			&f, STACK_END_COMPLETE, fixture_symbol(&f, NULL, "/opt/a.so"),
+			&f, STACK_END_COMPLETE, fixture_symbol(&f, NULL, "/usr/a.so"),
 			fixture_symbol(&f, NULL,
-				       "/opt/lib_with_a_long_name.cpython-311-x86_64.so"),
-			fixture_symbol(&f, NULL, "/opt/b.so")));
+				       "/usr/lib_with_a_long_name.cpython-311-x86_64.so"),
+			fixture_symbol(&f, NULL, "/usr/b.so")));
 	fixture_report(&f);
 	check(f.report, true,
 	      "memtrace: no function names in a.so, b.so and 1 more: debug packages "
 	      "(-dbgsym, -debuginfo) have them; unpack them to DIR and add --debug-dir "
 	      "DIR\n");
 }
-
-#define WITHOUT "memtrace: no function names in "
-#define FETCH   " have them; --debuginfod fetches them\n"
 
 static void of_files(const char *const paths[], size_t count, const char *want)
 {
@@ -154,6 +157,33 @@ static void of_files(const char *const paths[], size_t count, const char *want)
 		      fixture_stack(&f, STACK_END_COMPLETE, count, frames));
 	fixture_report(&f);
 	check(f.report, false, want);
+}
+
+/* What no package has installed is the user's own. */
+static void own_programs(void)
+{
+	static const char *const both[] = {"/srv/server", "/usr/lib/libc.so.6",
+					   "/usr/local/lib/libown.so"};
+	static const char *const without_id[] = {"/lib/libm.so.6", "/home/user/server"};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	of_files(both, 3,
+		 WITHOUT "server, libown.so" KEEP WITHOUT
+			 "libc.so.6: debug packages (-dbgsym, -debuginfo)" FETCH);
+	of_files(without_id, 2,
+		 WITHOUT "server: the file before it was stripped has them; trace that "
+			 "one, or link with -Wl,--build-id, so that memtrace recognizes "
+			 "it\n" WITHOUT
+			 "libm.so.6: debug packages (-dbgsym, -debuginfo)" FETCH);
+	fixture_init(&f);
+	fixture_module(&f, FIXTURE_BASE, FIXTURE_BASE + 0x100, "/srv/server", "12ab");
+	fixture_block(&f, BLOCK_HEAP, 8, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE,
+				    fixture_symbol(&f, NULL, "/srv/server")));
+	fixture_report(&f);
+	check(f.report, true,
+	      WITHOUT "server: the file before it was stripped has them; put it below "
+		      "DIR and add --debug-dir DIR\n");
 }
 
 static void put(const char *name, const char *text)
@@ -174,6 +204,7 @@ static void packages(void)
 	static const char *const one[] = {"/usr/bin/app"};
 	static const char *const three[] = {"/usr/lib/libc.so.6", "/usr/bin/app",
 					    "/usr/lib/libx.so"};
+	static const char *const own[] = {"/srv/server", "/opt/shop/server"};
 	static const char *const none[] = {"/usr/bin/ap",
 					   "/lib/libc.so.6\n/usr/bin/apply"};
 	char dir[] = "/tmp/memtrace-test-XXXXXX", command[256];
@@ -190,6 +221,7 @@ static void packages(void)
 	put("libc6:amd64.list", "/lib/libc.so.6\n/usr/bin/apply");
 	put("other.list", "/usr/bin/app.conf\n/x/usr/bin/ap\n/usr/lib/libx.so.1\n");
 	put("wrong.md5sums", "/usr/lib/libx.so\n");
+	put("shop.list", "/opt/shop/server\n");
 	of_files(one, 1,
 		 WITHOUT "app: debug packages of app-minimal "
 			 "(NAME-dbgsym, or -dbg)" FETCH);
@@ -197,6 +229,9 @@ static void packages(void)
 		 WITHOUT "app, libc.so.6, libx.so: debug packages of "
 			 "app-minimal, libc6 "
 			 "(NAME-dbgsym, or -dbg)" FETCH);
+	of_files(own, 2,
+		 WITHOUT "server" KEEP WITHOUT
+			 "server: debug packages of shop (NAME-dbgsym, or -dbg)" FETCH);
 	of_files(none, 2,
 		 WITHOUT "apply, ap: debug packages (-dbgsym, -debuginfo)" FETCH);
 	/* The lists take too long. */
@@ -249,8 +284,7 @@ static void few_files_are_opened(void)
 	/* To open these would take for ever. */
 	snprintf(path, sizeof(path), "%s/var/lib/dpkg/info/fifo.list", dir);
 	REQUIRE(!mkfifo(path, 0600));
-	of_files(fifo, 1,
-		 WITHOUT "fifo.list: debug packages (-dbgsym, -debuginfo)" FETCH);
+	of_files(fifo, 1, WITHOUT "fifo.list" KEEP);
 	/* A link, and a list that is too large. */
 	snprintf(to, sizeof(to), "%s/elsewhere", dir);
 	snprintf(path, sizeof(path), "%s/var/lib/dpkg/info/link.list", dir);
@@ -278,6 +312,7 @@ int main(void)
 	RUN(starts_of_programs);
 	RUN(stored);
 	RUN(long_names);
+	RUN(own_programs);
 	RUN(packages);
 	RUN(few_files_are_opened);
 	return check_done();
