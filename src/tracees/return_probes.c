@@ -7,7 +7,7 @@
 
 #include "compile/dispatch.h"
 #include "tracees/runtimes.h"
-#include "process/confinement.h"
+#include "tracees/confinement.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"

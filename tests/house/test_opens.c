@@ -63,7 +63,7 @@ static const struct opener {
 	{"allocator/allocator.c", 3, "/proc/PID/exe, and what the user names"},
 	{"process/children.c", 1, "/proc"},
 	{"process/unit.c", 1, "/proc"},
-	{"process/confinement.c", 1, "/proc/PID"},
+	{"tracees/confinement.c", 1, "/proc/PID"},
 	{"process/debug_file.c", 1, "/"},
 	{"elf/elf_open.c", 2, "of elf_file_open(): its callers are listed, too"},
 	{"elf/elf.h", 1, "elf_file_open() itself"},

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "process/confinement.h"
+#include "tracees/confinement.h"
 #include "unit/process/child.h"
 
 /* --- the text of a status ----------------------------------------------------------- */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/confinement.h"
+#include "tracees/confinement.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -8,8 +8,8 @@
  * Syscall user dispatch (prctl(2), PR_SET_SYSCALL_USER_DISPATCH) also stops that system
  * call. /proc does not show it; compile/dispatch.h finds it.
  */
-#ifndef PROCESS_CONFINEMENT_H
-#define PROCESS_CONFINEMENT_H
+#ifndef TRACEES_CONFINEMENT_H
+#define TRACEES_CONFINEMENT_H
 
 #include <stdbool.h>
 
