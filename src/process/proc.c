@@ -490,6 +490,7 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 		    kib <= UINT64_MAX / 1024)
 			*rows[i].bytes = kib * 1024;
 	}
+	memory.stop = stop_state_parse(text);
 	*ret = memory;
 	return NULL;
 }

@@ -12,12 +12,15 @@
 #include <sys/types.h>
 
 #include "process/maps.h"
+#include "process/stop_state.h"
 #include "util/error.h"
 
 /* Memory sizes from /proc/PID/status, in bytes; 0: the line is missing. */
 struct proc_memory {
 	uint64_t vm_size_bytes, vm_rss_bytes, vm_data_bytes, vm_hwm_bytes;
 	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes; /* of vm_rss_bytes */
+	struct stop_state
+		stop; /* of the main thread, or of another one if it has exited */
 };
 
 struct elf_reader;
@@ -93,7 +96,7 @@ struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
 struct error *proc_read_ranges(int tid, struct proc_maps *ret)
 	__attribute__((warn_unused_result));
 
-/* Read the memory sizes. ERROR_GONE when the process has exited. */
+/* Read the memory sizes, and if it is stopped. ERROR_GONE when the process has exited. */
 struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 	__attribute__((warn_unused_result));
 

@@ -134,6 +134,7 @@ static struct error *trace(struct session *s)
 		session_say_own_heaps(s);
 		session_say_slow_start(s->begun_ns);
 		session_say_tracing(s);
+		tracees_say_stopped(&s->tracees);
 		serve_say(s->serve, stderr);
 	}
 	if (o->duration_ns)

@@ -325,7 +325,7 @@ bool tracee_has_other_code(const struct tracee *t)
 /* A report often follows a look at the processes at once: read it only once for both. */
 #define MEMORY_RECENT_NS UINT64_C(20000000)
 
-static void refresh_memory(struct tracee *t)
+void tracee_refresh_memory(struct tracee *t)
 {
 	uint64_t now_ns = clock_now_ns();
 	struct proc_memory memory;
@@ -336,6 +336,8 @@ static void refresh_memory(struct tracee *t)
 	err = proc_read_memory(t->proc, &memory);
 	/* Once the process has exited, the last values stay. */
 	if (!err && memory.vm_rss_bytes) {
+		t->is_stopped = memory.stop.kind == STOP_SIGNAL ||
+				stop_state_lasts(&t->memory.stop, &memory.stop);
 		t->memory = memory;
 		t->memory_ns = now_ns;
 	}
@@ -348,7 +350,7 @@ struct error *tracee_refresh(struct tracee *t)
 
 	if (t->exited || !t->proc)
 		return NULL;
-	refresh_memory(t);
+	tracee_refresh_memory(t);
 	if (!t->maps_changed && !t->maps_late)
 		return NULL;
 	if (t->frames && t->maps_changed)

@@ -39,6 +39,8 @@ struct tracee {
 	uint64_t image_ns; /* when it was last seen to run `image`, CLOCK_MONOTONIC */
 	struct proc_memory memory; /* as last seen */
 	uint64_t memory_ns;        /* when it was last read, CLOCK_MONOTONIC */
+	bool is_stopped;   /* by a signal, or by a debugger at the last two looks */
+	bool said_stopped; /* a note said so, and it has not run since */
 	struct modules modules;
 	struct proc_maps planned;      /* the mappings at the last plan */
 	VEC(struct code_range) ranges; /* code of its allocators */
@@ -121,6 +123,9 @@ struct error *tracee_plan(struct tracee *tracee, const struct plan_options *opti
 
 /* Does it map other code, as of the last tracee_refresh(), than at the last plan? */
 bool tracee_has_other_code(const struct tracee *tracee);
+
+/* Read its memory use and whether it is stopped, unless that was done shortly before. */
+void tracee_refresh_memory(struct tracee *tracee);
 
 /* Read its memory use and, if its mappings have changed, read them and tell the frame
  * cache. */

@@ -283,6 +283,7 @@ struct error *tracees_refresh(struct tracees *ts, struct tracee *t)
 		err = system_wide_ranges(ts, t);
 	if (!err)
 		remember_code(ts, t);
+	tracees_note_stopped(ts, t);
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return take(err);
 	tracees_note_unread_maps(ts, t, err);

@@ -141,6 +141,10 @@ int tracees_look_ms(const struct tracees *tracees);
  * so and return true. */
 bool tracees_say_descriptors(const struct tracees *tracees);
 
+/* At the end of the start: print which processes are stopped. Waits 50 ms if a debugger
+ * may have stopped one. */
+void tracees_say_stopped(const struct tracees *tracees);
+
 /* At the end of the run: print how many libraries and programs were not listed, if
  * any. */
 void tracees_say_unlisted(const struct tracees *tracees);

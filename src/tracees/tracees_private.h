@@ -131,6 +131,9 @@ void tracees_note(const struct tracees *tracees, const struct tracee *tracee,
 #define LISTED_MAX 64
 bool tracees_may_list(struct tracees *tracees, const struct tracee *tracee);
 
+/* Print a note if the process is stopped, once until it runs again. */
+void tracees_note_stopped(const struct tracees *tracees, struct tracee *tracee);
+
 /* Call tracee_refresh(). If the mappings cannot be read, print a note once and continue
  * without an error. */
 struct error *tracees_refresh(struct tracees *tracees, struct tracee *tracee)
