@@ -32,11 +32,15 @@ static struct error *start(struct checks *c)
 	c->ring = ring_open(c->maps.news, checks_on_news, c);
 	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!c->records || !c->ring || c->stop_fd < 0)
-		return error_create(ERROR_IO, "cannot open the ring of checks: %s%s",
+		return error_create(ERROR_IO,
+				    "cannot check the probes inside functions, for lack "
+				    "of a ring buffer: %s%s",
 				    strerror(errno), memory_limit_hint());
 	err = pthread_create(&c->thread, NULL, checks_run, c);
 	if (err)
-		return error_create(ERROR_IO, "cannot start the thread of checks: %s%s",
+		return error_create(ERROR_IO,
+				    "cannot check the probes inside functions, for lack "
+				    "of a thread: %s%s",
 				    strerror(err), memory_limit_hint());
 	c->is_running = true;
 	return NULL;
@@ -99,8 +103,11 @@ static struct error *add_process(const struct checks *c, struct check *check,
 		return error_no_memory();
 	if (check_state_of(c, check) == ABI_CHECK_FAILED &&
 	    !check_replace_for(check, &check->processes.data[check->processes.len - 1]))
-		return error_create(ERROR_UNSUPPORTED, "cannot probe the returns of %s",
-				    request->function);
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"cannot trace %s: memtrace misread its code, and a return probe "
+			"instead would not be safe (--growth needs neither)",
+			request->function);
 	return NULL;
 }
 

@@ -142,7 +142,8 @@ struct error *code_program_load(const struct code *code,
 	*ret = -1;
 	if (missing)
 		return error_create(ERROR_COMPILE,
-				    "the program %s has a map of its own: %s",
+				    "the stored probe %s does not fit this memtrace "
+				    "(unknown map %s): --no-cache compiles it anew",
 				    program->name, missing);
 	if (!insns)
 		return error_no_memory();

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/diff.h"
@@ -25,7 +26,16 @@
 /* All errors that end a run are printed here. The detail keeps its line breaks. */
 static void print_error(struct error *err, unsigned verbose)
 {
-	say_error("", err, err->detail && !verbose ? " (-v shows more)" : "");
+	/* Some messages have advice already. */
+	int refused = strstr(err->message, "ulimit") ? 0 : err->saved_errno;
+
+	say_error("", err,
+		  err->detail && !verbose ? " (-v shows more)"
+		  : refused == EMFILE     ? "; raise the hard limit (ulimit -Hn)"
+		  : refused == ENFILE ? "; raise the machine's limit (sysctl fs.file-max)"
+		  : refused == ENOMEM
+			  ? "; no memory is left, or a control group limits it"
+			  : "");
 	if (err->detail && verbose)
 		fprintf(stderr, "%s\n", err->detail);
 	error_destroy(err);

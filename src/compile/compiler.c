@@ -208,7 +208,8 @@ static struct error *take_compiled(struct compiler *c)
 	c->code = fd_count ? read_code(fds[fd_count - 1]) : NULL;
 	if (!c->code || c->code->maps.len != fd_count - 1)
 		err = error_create(ERROR_COMPILE,
-				   "the answer of the BPF compiler is malformed");
+				   "the answer of the BPF compiler cannot be read: try "
+				   "again, or with --kernel-headers embedded");
 	else
 		err = make_room(c);
 	for (size_t i = 0; i < fd_count; i++) {
@@ -302,7 +303,8 @@ struct error *compiler_load(struct compiler *c, const char *const names[], size_
 			program ? code_program_load(c->code, program, c->maps, &c->values,
 						    kind, &ret[i])
 				: error_create(ERROR_COMPILE,
-					       "the compiled probes have no program %s",
+					       "the compiled probes lack the program %s: "
+					       "--no-cache compiles them anew",
 					       names[i]);
 
 		if (err) {

@@ -329,7 +329,7 @@ _Noreturn static void serve(int socket, const struct libbcc *bcc)
 	if (!outcome.module)
 		fail(socket, "the BPF program does not compile");
 	if (!collect(&outcome))
-		fail(socket, "the answer of the BPF compiler is malformed");
+		fail(socket, "the BPF compiler made code that memtrace cannot read");
 	outcome.maps[outcome.code.maps.len] = pack(&outcome.code);
 	if (outcome.maps[outcome.code.maps.len] < 0)
 		fail(socket, "cannot pass on the compiled programs: %s", strerror(errno));

@@ -22,7 +22,9 @@ static struct error *open_ends(struct compiler_process *process, struct compiler
 
 	process->log_fd = memfd_create("memtrace-log", MFD_CLOEXEC);
 	if (process->log_fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot make a memory file");
+		return error_errno(
+			ERROR_IO, errno,
+			"cannot make a memory file for the BPF compiler (memfd_create)");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return error_errno(ERROR_IO, errno, "cannot make a socket pair");
 	process->socket = pair[0];
@@ -100,14 +102,19 @@ struct error *compiler_process_ask(const struct compiler_process *process,
 	int err;
 
 	if (file < 0)
-		return error_errno(ERROR_IO, errno, "cannot make a memory file");
+		return error_errno(
+			ERROR_IO, errno,
+			"cannot make a memory file for the BPF compiler (memfd_create)");
 	if (!pack(source, headers, &text))
 		return error_no_memory();
 	if (!whole_write(file, strbuf_text(&text), text.len))
-		return error_errno(ERROR_IO, errno, "cannot write to a memory file");
+		return error_errno(ERROR_IO, errno,
+				   "cannot write to a memory file for the BPF compiler");
 	err = message_send(process->socket, &m, fds, headers->mount_fd >= 0 ? 2 : 1);
 	/* If it has ended, the wait for its answer says why. */
-	return err && err != EPIPE ? error_errno(ERROR_IO, err, "cannot ask the compiler")
+	return err && err != EPIPE ? error_errno(ERROR_IO, err,
+						 "cannot send the source of the probes "
+						 "to the BPF compiler")
 				   : NULL;
 }
 

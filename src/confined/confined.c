@@ -128,13 +128,15 @@ static struct error *open_process(struct confined *c)
 	snprintf(path, sizeof(path), "/proc/%d/mem", c->pid);
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	if (c->pidfd < 0)
-		return error_errno(refusal_code(errno), errno,
-				   "cannot look at a child process");
+		return error_errno(
+			refusal_code(errno), errno,
+			"cannot watch the process that reads files for memtrace");
 	c->broker.process = c->pidfd;
 	c->broker.memory = open(path, O_RDWR | O_CLOEXEC);
 	if (c->broker.memory < 0)
-		return error_errno(refusal_code(errno), errno,
-				   "cannot look at a child process");
+		return error_errno(
+			refusal_code(errno), errno,
+			"cannot watch the process that reads files for memtrace");
 	return NULL;
 }
 

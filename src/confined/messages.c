@@ -145,7 +145,9 @@ struct error *error_get(const struct strbuf *bytes)
 	struct error *err;
 
 	if (!wire_is_done(&in) || code < ERROR_NO_MEMORY || code > ERROR_COMPILE)
-		return error_create(ERROR_IO, "a reading process gave no answer");
+		return error_create(
+			ERROR_IO,
+			"the process that reads files for memtrace sent no valid answer");
 	if (code == ERROR_NO_MEMORY)
 		return error_no_memory();
 	err = error_create((enum error_code)code, "%s", message ? message : "");

@@ -54,7 +54,8 @@ struct capabilities {
 
 static struct error *failed(void)
 {
-	return error_errno(refusal_code(errno), errno, "capabilities cannot be given up");
+	return error_errno(refusal_code(errno), errno,
+			   "memtrace cannot drop its capabilities (capset)");
 }
 
 /* Make sure that no program gives this process anything, and read what it has. */
@@ -137,7 +138,9 @@ static struct error *take_ids(uid_t user)
 
 	/* After ERROR_UNSUPPORTED the process would go on, with root's id. */
 	return is_forbidden || setresgid(user, user, user) || setresuid(user, user, user)
-		       ? error_errno(ERROR_IO, errno, "root's user id cannot be given up")
+		       ? error_errno(ERROR_IO, errno,
+				     "memtrace cannot change from root to another user "
+				     "id (setresuid)")
 		       : NULL;
 }
 

@@ -93,7 +93,8 @@ struct error *drain_walk_hash(int fd, size_t value_bytes,
 		if (err == -EBUSY && busy++ < BATCH_BUSY_MAX)
 			continue;
 		if (err)
-			return error_errno(ERROR_IO, -err, "cannot read a BPF hash");
+			return error_errno(ERROR_IO, -err,
+					   "cannot read a BPF map of memtrace's probes");
 		for (uint32_t i = 0; i < b.count; i++)
 			if (!fn(b.keys[i], b.values + i * value_bytes, arg))
 				return error_no_memory();

@@ -28,7 +28,9 @@ static struct error *open_ring(struct drain *d, ring_fn fn, struct ring **ret)
 {
 	*ret = ring_open(d->maps->journal_ring, fn, d);
 	return *ret ? NULL
-		    : error_errno(ERROR_IO, errno, "cannot open the journal's ring");
+		    : error_errno(
+			      ERROR_IO, errno,
+			      "cannot map the ring buffer for changes during a report");
 }
 
 struct error *drain_ring_clear(struct drain *d)

@@ -56,7 +56,9 @@ struct error *journal_table_put(const struct journal_table *j, uint32_t half)
 {
 	int err = -inner_map_put(j->outer, half, j->half[half]);
 
-	return err ? error_errno(ERROR_IO, err, "cannot enlarge the journal") : NULL;
+	return err ? error_errno(ERROR_IO, err,
+				 "cannot enlarge the buffer for changes during a report")
+		   : NULL;
 }
 
 static uint32_t room_for(uint64_t entries)

@@ -130,10 +130,10 @@ static void begin(struct table_grower *g)
 	for (int i = 0; i < STACK_TABLES; i++)
 		is_refused |= tables[i]->is_unput;
 	if (is_refused)
-		g->failed = error_first(g->failed,
-					error_create(ERROR_IO,
-						     "cannot make the tables of stacks%s",
-						     memory_limit_hint()));
+		g->failed = error_first(
+			g->failed,
+			error_create(ERROR_IO, "cannot enlarge the tables of stacks%s",
+				     memory_limit_hint()));
 	sem_post(&g->has_begun);
 }
 
@@ -177,12 +177,15 @@ struct error *table_grower_create(struct live_table *live, struct stack_tables *
 	g->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	g->ring = ring < 0 ? NULL : ring_open(ring, on_news, NULL);
 	if (g->stop_fd < 0 || g->wake_fd < 0 || !g->ring)
-		return error_create(ERROR_IO, "cannot watch the tables: %s%s",
-				    strerror(errno), memory_limit_hint());
+		return error_create(
+			ERROR_IO,
+			"cannot watch how full the tables of blocks and stacks are: %s%s",
+			strerror(errno), memory_limit_hint());
 	err = quiet_thread_start(&g->thread, NULL, run, g);
 	if (err)
 		return error_create(ERROR_IO,
-				    "cannot start the thread of the tables: %s%s",
+				    "cannot start the thread that enlarges the tables of "
+				    "blocks and stacks: %s%s",
 				    strerror(err), memory_limit_hint());
 	g->is_running = true;
 	stacks->grower_fd = g->wake_fd;

@@ -90,7 +90,8 @@ struct error *traffic_tables_open(const struct traffic_maps *maps,
 	    (maps->late_numbers >= 0 && !ret->late_numbers) ||
 	    (maps->heap_peak >= 0 && !ret->heap_peak)) {
 		struct error *err =
-			error_errno(ERROR_IO, errno, "cannot map the records of traffic");
+			error_errno(ERROR_IO, errno,
+				    "cannot map the BPF maps of --traffic and --peak");
 
 		traffic_tables_close(ret);
 		return err;

@@ -80,7 +80,9 @@ static struct error *write_file(const struct snapshot *snap, int *ret)
 	struct error *err;
 
 	if (copy < 0)
-		return error_errno(ERROR_IO, errno, "cannot make a memory file");
+		return error_errno(
+			ERROR_IO, errno,
+			"cannot make a memory file for a snapshot (memfd_create)");
 	out = fdopen(copy, "w");
 	if (!out) {
 		close(copy);
@@ -93,7 +95,8 @@ static struct error *write_file(const struct snapshot *snap, int *ret)
 	    fcntl(fd, F_ADD_SEALS,
 		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) ||
 	    lseek(fd, 0, SEEK_SET))
-		return error_errno(ERROR_IO, errno, "cannot write a memory file");
+		return error_errno(ERROR_IO, errno,
+				   "cannot write a snapshot to a memory file");
 	*ret = fd;
 	fd = -1;
 	return NULL;

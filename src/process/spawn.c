@@ -245,7 +245,8 @@ static struct error *step(struct spawn *s, int *ret, int *code)
 	struct error *err;
 
 	if (ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL))
-		return error_errno(ERROR_GONE, errno, "cannot step pid %d", s->pid);
+		return error_errno(ERROR_GONE, errno,
+				   "cannot single-step pid %d (ptrace)", s->pid);
 	err = wait_stop(s, ret);
 	if (err || *ret != SIGTRAP)
 		return err;
@@ -265,8 +266,8 @@ static struct error *step_over(struct spawn *s, const struct stop *stop, int *re
 		int code = 0;
 
 		if (!go_back(s->pid, &stop->at, byte))
-			return error_errno(ERROR_GONE, errno, "cannot resume pid %d",
-					   s->pid);
+			return error_errno(ERROR_GONE, errno,
+					   "cannot single-step pid %d (ptrace)", s->pid);
 		err = step(s, ret, &code);
 		/* A breakpoint instead of a step (arch/x86/kernel/traps.c,
 		 * do_int3_user())? Then the other tracer has removed its uprobe while
@@ -289,16 +290,19 @@ static struct error *run_to(struct spawn *s, const struct announcement *to)
 				    arch.refuses);
 
 	if (!set_stop(s->pid, &stop))
-		return error_errno(ERROR_IO, errno, "cannot stop pid %d in its linker",
-				   s->pid);
+		return error_errno(
+			ERROR_IO, errno,
+			"cannot set a breakpoint in the dynamic linker of pid %d (start "
+			"the program first, and trace it with -p PID)",
+			s->pid);
 	for (int stops = 0; stops < MAX_STOPS; stops++) {
 		bool is_last;
 		uint64_t pc;
 		int sig;
 
 		if (ptrace(PTRACE_CONT, s->pid, NULL, (void *)(intptr_t)deliver))
-			return error_errno(ERROR_GONE, errno, "cannot run pid %d",
-					   s->pid);
+			return error_errno(ERROR_GONE, errno,
+					   "cannot continue pid %d (ptrace)", s->pid);
 		err = wait_stop(s, &sig);
 		if (err)
 			return err;
@@ -316,10 +320,17 @@ static struct error *run_to(struct spawn *s, const struct announcement *to)
 		}
 		/* The first announcement comes before the libraries are mapped. */
 		if (!set_stop(s->pid, &stop))
-			return error_errno(ERROR_IO, errno, "cannot stop pid %d", s->pid);
+			return error_errno(
+				ERROR_IO, errno,
+				"cannot set a breakpoint in the dynamic linker of pid %d "
+				"(start the program first, and trace it with -p PID)",
+				s->pid);
 	}
-	return error_create(ERROR_UNSUPPORTED,
-			    "pid %d did not finish loading its libraries", s->pid);
+	return error_create(
+		ERROR_UNSUPPORTED,
+		"the dynamic linker of pid %d does not say when libraries are loaded: "
+		"start the program first, and trace it with -p PID",
+		s->pid);
 }
 
 static struct error *hold(struct spawn *s)
@@ -359,7 +370,8 @@ static struct error *take_up(struct spawn *s)
 		return err;
 	if (ptrace(PTRACE_SETOPTIONS, s->pid, NULL, (void *)PTRACE_O_EXITKILL) ||
 	    ptrace(PTRACE_CONT, s->pid, NULL, NULL)) {
-		err = error_errno(ERROR_IO, errno, "cannot hold pid %d", s->pid);
+		err = error_errno(ERROR_IO, errno, "cannot take hold of pid %d (ptrace)",
+				  s->pid);
 		kill(s->pid, SIGKILL);
 		waitpid(s->pid, &s->status, __WALL);
 		return err;
@@ -436,7 +448,8 @@ struct error *spawn_release(struct spawn *s)
 		return NULL;
 	s->held = false;
 	if (ptrace(PTRACE_DETACH, s->pid, NULL, NULL))
-		return error_errno(ERROR_GONE, errno, "cannot let pid %d go", s->pid);
+		return error_errno(ERROR_GONE, errno,
+				   "cannot detach from pid %d (ptrace)", s->pid);
 	return NULL;
 }
 

@@ -70,7 +70,8 @@ static struct error *write_maps(struct stand_in *self)
 	self->maps_fd = memfd_create("memtrace-maps", MFD_CLOEXEC);
 	if (self->maps_fd < 0 || (text.len && pwrite(self->maps_fd, strbuf_text(&text),
 						     text.len, 0) != (ssize_t)text.len))
-		return error_errno(ERROR_IO, errno, "cannot keep a list of mappings");
+		return error_errno(ERROR_IO, errno,
+				   "cannot keep the mappings of an exited process");
 	return NULL;
 }
 
@@ -81,7 +82,9 @@ static struct error *fill(struct stand_in *self, const struct proc_maps *maps,
 	self->program = (size_t)(program - maps->mappings.data);
 	self->root_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 	if (self->root_fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot keep a root directory");
+		return error_errno(
+			ERROR_IO, errno,
+			"cannot keep the root directory of an exited process open");
 	if (!copy_maps(maps, &self->maps))
 		return error_no_memory();
 	return write_maps(self);

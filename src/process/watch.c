@@ -124,8 +124,11 @@ static struct error *open_ring(struct watch *w, int cpu)
 		if (ring.page != MAP_FAILED)
 			munmap(ring.page, w->page_bytes + ring_bytes(w));
 		close(ring.fd);
-		return error_errno(ERROR_UNSUPPORTED, err,
-				   "cannot map the event buffer of CPU %d", cpu);
+		return error_errno(
+			ERROR_UNSUPPORTED, err,
+			"cannot map the buffer of process events of CPU %d (raise "
+			"/proc/sys/kernel/perf_event_mlock_kb, or ulimit -l)",
+			cpu);
 	}
 	if (epoll_ctl(w->rings_fd, EPOLL_CTL_ADD, ring.fd, &epoll_event))
 		return error_errno(ERROR_IO, errno, "cannot wait for perf events");
@@ -161,7 +164,8 @@ static struct error *create(size_t count, struct watch **ret)
 	if (w->epoll_fd < 0 || w->rings_fd < 0 || w->timer_fd < 0 ||
 	    epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->rings_fd, &event) ||
 	    epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->timer_fd, &event))
-		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
+		return error_errno(ERROR_IO, errno,
+				   "cannot wait for process events (epoll_create1)");
 	*ret = take(w);
 	return NULL;
 }

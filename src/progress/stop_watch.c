@@ -262,7 +262,7 @@ struct error *stop_watch_create(const sigset_t *signals, struct stop_watch **ret
 	w->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (w->end_fd < 0 || w->signal_fd < 0 ||
 	    pipe2(w->signal_pipe, O_CLOEXEC | O_NONBLOCK))
-		return error_errno(ERROR_IO, errno, "cannot make a signal descriptor");
+		return error_errno(ERROR_IO, errno, "cannot wait for signals (signalfd)");
 	failure = pthread_create(&w->thread, NULL, run, w);
 	if (failure)
 		return error_errno(ERROR_IO, failure,

@@ -112,7 +112,7 @@ struct error *waiter_init(struct waiter *waiter)
 	signal(SIGXFSZ, SIG_IGN);
 	waiter->signal_fd = signalfd(-1, &demand, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (waiter->signal_fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot make a signal descriptor");
+		return error_errno(ERROR_IO, errno, "cannot wait for signals (signalfd)");
 	return stop_watch_create(&set, &waiter->stops);
 }
 

@@ -26,7 +26,8 @@ static struct error *make_table(struct reach_scanner *s)
 	s->table = memfd_create("memtrace-reach", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (s->table < 0 || fcntl(s->table, F_ADD_SEALS, F_SEAL_SHRINK))
 		return error_errno(ERROR_IO, errno,
-				   "no memory can be shared with a child process");
+				   "cannot share memory with the process that searches "
+				   "for unreachable blocks");
 	return NULL;
 }
 

@@ -63,9 +63,9 @@ static struct error *watch_signals(struct service *s)
 	sigprocmask(SIG_BLOCK, &stops, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	s->signal_fd = signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signal_fd < 0
-		       ? error_errno(ERROR_IO, errno, "cannot make a signal descriptor")
-		       : NULL;
+	return s->signal_fd < 0 ? error_errno(ERROR_IO, errno,
+					      "cannot wait for signals (signalfd)")
+				: NULL;
 }
 
 /* Pass a signal on to the run `pid`, unless the terminal has sent it to both. */

@@ -39,7 +39,9 @@ static struct error *look(struct tracer *t)
 	if (err)
 		return err;
 	if (t->kernel_points.list.len > POINT_PROGRAMS)
-		return error_create(ERROR_UNSUPPORTED, "%zu tracepoints are too many",
+		return error_create(ERROR_UNSUPPORTED,
+				    "this kernel has %zu tracepoints of its allocations, "
+				    "more than memtrace has room for",
 				    t->kernel_points.list.len);
 	t->run.kernel_points = &t->kernel_points;
 	return number_classes(t);
@@ -194,7 +196,8 @@ static struct error *add_classes(struct tracer *t, struct snapshot *snap)
 	int fd = compiler_map(t->compiler, "kernel_counters");
 	struct error *err =
 		fd < 0 ? error_create(ERROR_COMPILE,
-				      "the compiled probes have no map kernel_counters")
+				      "the compiled probes lack the map kernel_counters: "
+				      "--no-cache compiles them anew")
 		       : mapped_walk(fd, t->source->sizes.cpu_slots, sizeof(sum),
 				     sum_counters, &sum);
 

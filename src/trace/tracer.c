@@ -106,7 +106,8 @@ static struct error *open_maps(struct tracer *t)
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
 		if (*wanted[i].fd < 0)
 			return error_create(ERROR_COMPILE,
-					    "the compiled probes have no map %s",
+					    "the compiled probes lack the map %s: "
+					    "--no-cache compiles them anew",
 					    wanted[i].name);
 	}
 	t->control = mapped_open(t->maps.control, sizeof(*t->control));
@@ -116,7 +117,8 @@ static struct error *open_maps(struct tracer *t)
 		t->sites_at = mapped_open(sites_at, sites_at_bytes());
 	if (!t->control || !t->processes || !t->maps.counters ||
 	    (sites_at >= 0 && !t->sites_at))
-		return error_errno(ERROR_IO, errno, "cannot map the control records");
+		return error_errno(ERROR_IO, errno,
+				   "cannot map the BPF map that controls the probes");
 	return open_growing(t, &stacks, live_part, journal_part);
 }
 

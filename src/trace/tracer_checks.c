@@ -14,7 +14,9 @@ struct error *tracer_open_checks(struct tracer *t)
 	};
 
 	if (maps.checks < 0 || maps.news < 0 || maps.retired < 0)
-		return error_create(ERROR_COMPILE, "the compiled probes have no checks");
+		return error_create(ERROR_COMPILE,
+				    "the compiled probes lack the map of checks: "
+				    "--no-cache compiles them anew");
 	return checks_create(&maps, &t->checks);
 }
 

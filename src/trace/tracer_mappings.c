@@ -40,7 +40,7 @@ struct error *tracer_open_ring(struct tracer *t)
 	t->ring = fd < 0 ? NULL : ring_open(fd, on_event, t);
 	if (!t->ring)
 		return error_errno(ERROR_IO, errno,
-				   "cannot open the ring of mapping events");
+				   "cannot map the ring buffer of changed mappings");
 	return NULL;
 }
 

@@ -150,7 +150,9 @@ struct error *tracer_load(struct tracer *t, size_t i)
 struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
 {
 	if (entry_count(t) > ENTRY_PROGRAMS)
-		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
+		return error_create(ERROR_UNSUPPORTED,
+				    "%zu kinds of probes are more than memtrace has room "
+				    "for: name one allocator with --lib PATH",
 				    entry_count(t));
 	t->attachment.ops = ops;
 	return NULL;

@@ -29,7 +29,8 @@ struct error *tracer_open_traffic(struct tracer *t)
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
 		if (*wanted[i].fd < 0)
 			return error_create(ERROR_COMPILE,
-					    "the compiled probes have no map %s",
+					    "the compiled probes lack the map %s: "
+					    "--no-cache compiles them anew",
 					    wanted[i].name);
 	}
 	if (t->handler)
@@ -64,7 +65,7 @@ struct error *tracer_open_late(struct tracer *t)
 	t->late_ring = fd < 0 ? NULL : ring_open(fd, on_late, t);
 	return t->late_ring ? NULL
 			    : error_errno(ERROR_IO, errno,
-					  "cannot open the ring of late events");
+					  "cannot map the ring buffer of --traffic");
 }
 
 void tracer_poll_traffic(struct tracer *t)
@@ -100,7 +101,10 @@ struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slo
 	if (t->run.peak) {
 		traffic_tables_freeze_peak(&t->traffic);
 		if (!fence_wait(&t->fence))
-			err = error_create(ERROR_IO, "cannot wait for the probes' end");
+			err = error_create(ERROR_IO,
+					   "probes have not ended for seconds, so the "
+					   "counts of --peak are not consistent: try "
+					   "again when the machine is less busy");
 	}
 	tracer_poll_traffic(t);
 	if (!err && t->run.peak)

@@ -159,7 +159,8 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 		ts->plan_options.others = ts->others;
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
+		return error_errno(ERROR_IO, errno,
+				   "cannot wait for processes to exit (epoll_create1)");
 	if (options->trace.kernel_stacks || options->with_kernel || !follows) {
 		err = read_kernel_names(ts);
 		if (err)

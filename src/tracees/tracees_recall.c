@@ -38,7 +38,9 @@ struct recall {
 static struct error *add_root(struct recall *r, int fd)
 {
 	if (fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot keep a root directory");
+		return error_errno(
+			ERROR_IO, errno,
+			"cannot keep the root directory of an exited process open");
 	watched_files_init(&r->below[r->count++], fd, r->ts->elf_reader);
 	return NULL;
 }

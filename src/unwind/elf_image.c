@@ -24,12 +24,12 @@
 
 static struct error *malformed(const char *what)
 {
-	return error_create(ERROR_MALFORMED, "malformed ELF image (%s)", what);
+	return error_create(ERROR_MALFORMED, "malformed ELF file (%s)", what);
 }
 
 static struct error *unread(void)
 {
-	return error_create(ERROR_IO, "cannot read an ELF image");
+	return error_create(ERROR_IO, "its unwind information cannot be read");
 }
 
 static bool has_bytes(const struct elf_image *image, uint64_t file_offset, uint64_t size)
@@ -121,7 +121,7 @@ static struct error *read_headers(struct elf_image *image)
 	if (has_bytes(image, 0, sizeof(*h)) && !elf_image_read(image, 0, h, sizeof(*h)))
 		return unread();
 	if (memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
-		return error_create(ERROR_MALFORMED, "not an ELF image");
+		return error_create(ERROR_MALFORMED, "not an ELF file");
 	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
 	    h->e_machine != arch.elf_machine)
 		return error_create(ERROR_UNSUPPORTED, "made for another machine");
@@ -146,7 +146,8 @@ struct error *elf_image_init_file(struct elf_image *image, int fd)
 
 	*image = (struct elf_image){.fd = fd};
 	if (open_helper_stat(fd, "", &st) < 0)
-		err = error_errno(ERROR_IO, errno, "cannot look at an image");
+		err = error_errno(ERROR_IO, errno,
+				  "its unwind information cannot be read");
 	else if (!S_ISREG(st.st_mode))
 		err = malformed("not a regular file");
 	else
@@ -226,7 +227,8 @@ struct error *elf_image_map_code(struct elf_image *image, struct code_pages *pag
 		return NULL;
 	if ((!span_of_code(image, page_bytes, &start, &end) || !map(image, start, end)) &&
 	    !map(image, 0, page_bytes))
-		return error_errno(ERROR_IO, errno, "cannot map an image");
+		return error_errno(ERROR_IO, errno,
+				   "its unwind information cannot be read");
 	if (pages) {
 		image->mapped.pages = pages;
 		image->mapped.number = code_pages_add_image(pages);

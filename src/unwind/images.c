@@ -394,7 +394,10 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 	if (m->start >= m->end)
 		return NULL;
 	if (images->ranges.count >= RANGES_MAX)
-		return error_create(ERROR_UNSUPPORTED, "too many mappings of code");
+		return error_create(ERROR_UNSUPPORTED,
+				    "the process has more mappings of code than memtrace "
+				    "unwinds through (%u)",
+				    RANGES_MAX);
 	range.image = image_store_get(images->store, pid, m);
 	if (range.image && cfi_bias(image_cfi(range.image), m->start, m->file_offset,
 				    &range.code.bias)) {

@@ -298,12 +298,14 @@ static struct error *start_thread(struct miss_handler *l)
 	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->stop_fd < 0 || l->wake_fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot watch the unwinder's ring");
+		return error_errno(ERROR_IO, errno,
+				   "cannot wait for stacks that memtrace unwinds itself");
 
 	int err = pthread_create(&l->thread, NULL, run, l);
 
 	if (err)
-		return error_create(ERROR_IO, "cannot start the unwinder's thread: %s%s",
+		return error_create(ERROR_IO,
+				    "cannot start the thread that unwinds stacks: %s%s",
 				    strerror(err), memory_limit_hint());
 	l->is_running = true;
 	return NULL;

@@ -33,7 +33,9 @@ static struct error *make(struct miss_ring *r, uint32_t bytes)
 	r->ring = ring_open(r->map, r->fn, r->arg);
 	if (r->ring)
 		return NULL;
-	err = error_errno(ERROR_IO, errno, "cannot open the unwinder's ring");
+	err = error_errno(
+		ERROR_IO, errno,
+		"cannot map the ring buffer of stacks that memtrace unwinds itself");
 	close(r->map);
 	return err;
 }
@@ -42,7 +44,10 @@ static struct error *put(const struct miss_ring *r)
 {
 	int err = -inner_map_put(r->outer, r->index, r->map);
 
-	return err ? error_errno(ERROR_IO, err, "cannot use the unwinder's ring") : NULL;
+	return err ? error_errno(ERROR_IO, err,
+				 "cannot use the ring buffer of stacks that memtrace "
+				 "unwinds itself")
+		   : NULL;
 }
 
 static void drop(struct miss_ring *r)
