@@ -28,8 +28,10 @@
  * still has this much time from the first signal, ns. */
 #define REPORT_NS UINT64_C(300000000)
 
-/* How often the main thread is looked at before and after the first signal, and for how
- * long it may be stuck. */
+/* How often the threads are looked at before the first signal: while all of them wait for
+ * something to do, and otherwise. How often the main thread is looked at after the first
+ * signal, and for how long it may be stuck. */
+#define CALM_LOOK_MS 4000
 #define IDLE_LOOK_MS 2000
 #define LOOK_MS      500
 #define STUCK_NS     UINT64_C(5000000000)
@@ -48,7 +50,6 @@ struct stop_watch {
 	int second;         /* second signal; 0: none */
 	struct stuck stuck; /* the main thread */
 	struct stuck other; /* another thread, before the first signal */
-	unsigned looks;     /* at the other threads, while none was stuck */
 	bool is_idle;       /* the main thread is; accessed atomically */
 	bool has_said;      /* a line was printed about a call that has not ended yet */
 	struct last_report last;
@@ -115,13 +116,6 @@ static void say(const struct stuck *stuck, const char *after)
 		(void)!write(STDERR_FILENO, text.data, text.len);
 }
 
-/* At the other threads every second time, until one waits in a read: each of them has a
- * file that must be read. */
-static uint64_t look_at_others(struct stop_watch *w)
-{
-	return w->other.looked_ns || w->looks++ % 2 ? stuck_look_at_others(&w->other) : 0;
-}
-
 /* At the main thread, unless it waits for the next thing to do. */
 static uint64_t look_at_idle(struct stop_watch *w)
 {
@@ -131,7 +125,7 @@ static uint64_t look_at_idle(struct stop_watch *w)
 	return 0;
 }
 
-/* Called every IDLE_LOOK_MS before the first signal. */
+/* Called every CALM_LOOK_MS or IDLE_LOOK_MS before the first signal. */
 static void look_at_run(struct stop_watch *w)
 {
 	const struct stuck *stuck = &w->stuck;
@@ -139,7 +133,7 @@ static void look_at_run(struct stop_watch *w)
 
 	if (!stuck_ns) {
 		stuck = &w->other;
-		stuck_ns = look_at_others(w);
+		stuck_ns = stuck_look_at_others(&w->other);
 	}
 	if (!stuck_ns)
 		w->has_said = false;
@@ -206,14 +200,23 @@ static void take_signal(struct stop_watch *w)
 		return;
 }
 
+/* Was no thread in a read when looked at last, and is the main thread idle now? */
+static bool is_calm(const struct stop_watch *w)
+{
+	return __atomic_load_n(&w->is_idle, __ATOMIC_SEQ_CST) && !w->stuck.looked_ns &&
+	       !w->other.looked_ns;
+}
+
 /* Milliseconds until the second signal ends the process, or until the next look at the
  * main thread. */
 static int wait_ms(const struct stop_watch *w)
 {
 	uint64_t end_ns = w->first_ns + REPORT_NS, now_ns = clock_now_ns();
 
+	if (!w->second && w->first)
+		return LOOK_MS;
 	if (!w->second)
-		return w->first ? LOOK_MS : IDLE_LOOK_MS;
+		return is_calm(w) ? CALM_LOOK_MS : IDLE_LOOK_MS;
 	return now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) + 1 : 0;
 }
 
