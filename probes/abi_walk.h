@@ -163,9 +163,9 @@ struct abi_walk_start {
 };
 
 /*
- * The frames of a walk. It is also the record by which the probes send a whole stack to
- * the miss handler, up to its last frame, if the tables lack a part for it. Until the
- * stack is stored, the block has ABI_MISS_STACK(number) as its stack number.
+ * The frames of a walk. If the tables lack a part for a stack, the probes send this
+ * record, up to its last frame, to the miss handler. Until the stack is stored, the block
+ * has ABI_MISS_STACK(number) as its stack number.
  */
 struct abi_walked {
 	uint32_t kind;                      /* ABI_MISS_WALKED */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes in which a system call fails, as in a sandbox or on an older kernel. */
+/* Make a system call fail in this process, as in a sandbox or on an older kernel. */
 #ifndef TESTS_REFUSE_CALL_H
 #define TESTS_REFUSE_CALL_H
 

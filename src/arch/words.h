@@ -29,8 +29,8 @@ static inline uint64_t arch_word_unmangled(uint64_t word, uint64_t guard)
 	       guard;
 }
 
-/* Bit i is set if word i of ARCH_WORDS is in the range, after the guard is undone if it
- * is not 0. `at` need not be aligned. */
+/* Bit i is set if word i of ARCH_WORDS is in the range. A `guard` that is not 0 is undone
+ * before. `at` need not be aligned. */
 static inline uint32_t arch_words_near(const struct arch_near *near, const char *at,
 				       uint64_t guard);
 

@@ -17,7 +17,7 @@ struct source_sizes {
 	uint32_t journal_entries;     /* in each half of the journal at first */
 	uint32_t pending_spill;       /* entries */
 	uint32_t stack_buckets_first; /* in the first part of `stack_index` */
-	uint32_t stack_buckets;       /* in the second part; 0: there is none */
+	uint32_t stack_buckets;       /* in the second part; 0: no second part */
 	uint32_t max_stacks;
 	uint32_t stack_depth;      /* return addresses per stack at most */
 	uint32_t stack_pcs_blocks; /* of `stack_pcs` (abi_walk.h) */

@@ -88,7 +88,7 @@ struct error *live_table_grow(struct live_table *t)
 		close(t->part[next]);
 		return err;
 	}
-	/* live_newest last: whoever reads it finds the map of this generation. */
+	/* live_newest last: a program that reads it finds the map of this generation. */
 	__atomic_store_n(&t->known, next + 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->control->live_newest, next, __ATOMIC_SEQ_CST);
 	return NULL;

@@ -92,7 +92,7 @@ static void find_packages(struct candidates *from)
 	}
 }
 
-/* The first candidates, or those of packages. Returns how many. */
+/* The candidates that are in packages, or those that are not. Returns how many. */
 static size_t choose_kind(const struct candidates *from, bool is_packaged,
 			  const struct candidate *ret[2 * NAMED_MAX])
 {

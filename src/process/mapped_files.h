@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files a process maps, remembered between questions: reading 65,000 mappings takes
- * a second, and a process can have as many files for which it is asked. */
+/* Which files a process maps. The answers are kept: reading 65,000 mappings takes a
+ * second, and a process can map as many files, and lead to a question for each. */
 #ifndef PROCESS_MAPPED_FILES_H
 #define PROCESS_MAPPED_FILES_H
 

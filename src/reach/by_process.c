@@ -13,8 +13,8 @@ static void count(const struct snapshot *snap, uint32_t first[])
 		first[i + 1] += first[i];
 }
 
-/* Append each block to those of its process. first[p] is then where these end, and is set
- * back. */
+/* Append each block to the list of its process. This moves first[p] to the end of the
+ * list, so set it back afterwards. */
 static void place(const struct snapshot *snap, struct reach_by_process *index)
 {
 	const struct snapshot_block *blocks = snap->blocks[BLOCK_HEAP].data;

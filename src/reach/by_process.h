@@ -12,7 +12,7 @@
 
 struct reach_by_process {
 	/* Indices into snap->blocks[BLOCK_HEAP]: first all blocks of the first process,
-	 * then those of the second one, and so on. Within a process they have the order
+	 * then all of the second one, and so on. The blocks of a process have the order
 	 * of the snapshot. */
 	uint32_t *numbers;
 	/* first[p]: where the blocks of process p begin in `numbers`. One more element

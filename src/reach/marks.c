@@ -215,8 +215,8 @@ static inline void look_at(struct reach_marks *m, const struct sieve *sieve,
 		follow(m, word, level);
 }
 
-/* Look at ARCH_WORDS words. Most of them are no pointers: one comparison sorts these out.
- */
+/* Look at ARCH_WORDS words. One comparison sorts out those that cannot be pointers, which
+ * most of them are. */
 static inline void look_at_many(struct reach_marks *m, const struct sieve *sieve,
 				const char *at, uint64_t guard, enum reach_level level)
 {

@@ -25,8 +25,8 @@ struct reach_region {
 	/* Private memory that cannot be written now. Pages that come from a file were
 	 * never written. */
 	bool is_read_only;
-	/* It is mapped from something that is no regular file, such as a device, whose
-	 * memory the kernel may refuse to read. */
+	/* It is mapped from a device or something else that is not a regular file. The
+	 * kernel may refuse to read such memory. */
 	bool is_device;
 	/* The heap that brk(2) sets. */
 	bool is_heap;

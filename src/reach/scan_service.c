@@ -120,8 +120,8 @@ static void let_go(int number, siginfo_t *info, void *context)
 	errno = before;
 }
 
-/* Between requests: whoever asked for the stop may take too long to ask for the
- * verification. Then the processes go on at the deadline. */
+/* Between the requests for the stop and for the verification. If the second one comes too
+ * late, the processes go on at the deadline. */
 static void wait_for_request(struct scan_service *service)
 {
 	const struct sigaction action = {.sa_sigaction = let_go,

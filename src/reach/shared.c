@@ -58,7 +58,7 @@ static bool may_be_written(const struct proc_mapping *m)
 	return false;
 }
 
-/* Open the file if it is in memory, for which no server answers; otherwise -1. */
+/* Open the file if it is in memory, so that no server has to answer; otherwise -1. */
 static int open_in_memory(int place)
 {
 	return open_call_system(place) == TMPFS_MAGIC ? open_call_reopen(place, 0) : -1;

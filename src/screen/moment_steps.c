@@ -96,7 +96,7 @@ static struct shared_steps *shared_of(struct moment *base)
 
 /* --- of a moment with a base -------------------------------------------------------- */
 
-/* The steps of the path of the base that has the same frames. NULL: there is none. */
+/* The steps of the path of the base that has the same frames, or NULL. */
 static const struct span *known_span(const struct moment *base, size_t section,
 				     const struct report_row *row)
 {

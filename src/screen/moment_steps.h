@@ -5,9 +5,9 @@
 
 #include "screen/moment.h"
 
-/* Fill the steps of all sections, unless that was done. Where the frames are those of the
- * base, its steps are used. To be called by the thread that makes moments. False: memory
- * is out. */
+/* Fill the steps of all sections, unless that was done. A path with the same frames as
+ * in the base gets the steps of the base. To be called by the thread that makes moments.
+ * False: memory is out. */
 bool moment_take_steps(struct moment *moment) __attribute__((warn_unused_result));
 
 /* NULL does nothing. */

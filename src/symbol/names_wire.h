@@ -31,9 +31,9 @@ struct names_left_out {
 void names_put_left_out(struct strbuf *out, const struct names_left_out *left_out);
 struct names_left_out names_get_left_out(struct wire *in);
 
-/* memtrace keeps what the other side says of an address, so one answer has its limits:
- * bytes of each text, the rest of which is cut off; and source frames, of which an
- * inlined call has one and no more than 64 are nested (dwarf/dwarf_inline.c). */
+/* memtrace keeps what the other side says of an address, so one answer has limits: bytes
+ * of each text, which is cut off there; and source frames. Each inlined call has one, and
+ * no more than 64 calls are nested (dwarf/dwarf_inline.c). */
 #define NAMES_TEXT_MAX    65536
 #define NAMES_SOURCES_MAX 128
 

@@ -5,8 +5,9 @@
  * kernel). The file lies in the target's root directory, and PID is the pid in the
  * target's own pid namespace. The file is hostile. It is read only if it is a regular
  * file, not a symbolic link, and owned by the user whose files the target creates, or by
- * root if all may read it (file_user_trusts()). The user is that of the user id for
- * files, not the real one, which a setuid program has of who starts it. At most 256 MiB
+ * root if all may read it (file_user_trusts()). What
+ * counts is the user id for files (fsuid). A setuid program has the real user id of who
+ * starts it. At most 256 MiB
  * and 4 million names are read. Each byte is read once as long as the file only grows.
  */
 #ifndef SYMBOL_PERF_MAP_H

@@ -40,7 +40,7 @@ static size_t sites_at_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE) * sizeof(struct abi_site_at);
 }
 
-/* Open the tables that grow. `live_part` is -1 if there is no table of live blocks. */
+/* Open the tables that grow. `live_part` is -1 if the run has no table of live blocks. */
 static struct error *open_growing(struct tracer *t, const struct stack_maps *stacks,
 				  int live_part, int journal_part)
 {

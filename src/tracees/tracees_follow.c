@@ -174,8 +174,8 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	/* From here on no process holds the slot: see tracees_remove_orphans(). */
 	old->is_traced = false;
 	err = tracee_create(old->pid, ts->elf_reader, &t);
-	/* tracee_create() has opened the pid. If the old process had exited by then, the
-	 * pid may belong to another one. */
+	/* tracee_create() has opened the pid. If the old process exited before, the pid
+	 * may belong to another one now. */
 	if (!err && old->proc && proc_has_exited(old->proc)) {
 		tracee_destroy(t);
 		return follow_exit(ts, at);

@@ -23,7 +23,7 @@ struct code_page {
 	uint8_t bytes[CODE_PAGE_BYTES];
 };
 
-/* Returns NULL if there is no memory. Pages take memory when they are first used, 2 MiB
+/* Returns NULL if memory is out. Pages take memory when they are first used, 2 MiB
  * in all. */
 struct code_pages *code_pages_create(void);
 void code_pages_destroy(struct code_pages *pages);

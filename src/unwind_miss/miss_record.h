@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The records in the ring of misses from which a stack is made (probes/abi_walk.h). One
- * is an unwind miss. The other is a stack that a probe has unwound, but could not store,
+/* Two kinds of records in the ring of misses become a stack (probes/abi_walk.h). One is
+ * an unwind miss. The other is a stack that a probe has unwound, but could not store,
  * because the tables lacked a part. */
 #ifndef UNWIND_MISS_MISS_RECORD_H
 #define UNWIND_MISS_MISS_RECORD_H

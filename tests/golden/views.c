@@ -568,7 +568,7 @@ static void peak_not_counted(void)
 	check(&f, "peak-old", "csv", &options);
 }
 
-/* A spike while memtrace read, and a peak of which nothing is missing. */
+/* A spike while memtrace read, and a peak that lacks nothing. */
 static void peak_missed(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;

@@ -265,7 +265,7 @@ static void append_texts(const char *list, struct strbuf *ret)
 	}
 }
 
-/* The part of `list` that begins with the name of this file. "" if there is none. */
+/* The part of `list` that begins with the name of this file, or "". */
 static const char *find_file(const char *list, const char *file)
 {
 	while (*list && !same_line(list, file))

@@ -173,7 +173,7 @@ static void an_exec_meanwhile(void)
 		oracle_do(target, "work");
 		report = memtrace_stop(memtrace);
 		CHECK_INT(live_int(report, "heap.search.unsearched"), 0);
-		/* The exec has ended these blocks. That is no mistake of the search. */
+		/* The exec has ended these blocks: the search made no mistake. */
 		CHECK_INT(live_int(report, "heap.search.lost_but_freed_blocks"), 0);
 		json_decref(report);
 		live_destroy(target);

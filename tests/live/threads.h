@@ -19,7 +19,7 @@ struct thread_sums threads_sum(pid_t pid);
 
 /* Stop the first thread of this name (its comm) with ptrace(2), and return its id. The
  * thread stays stopped until thread_continue(), or until this test ends. The test fails
- * if there is no such thread. */
+ * if it does not find the thread. */
 pid_t thread_stop(pid_t pid, const char *name);
 void thread_continue(pid_t tid);
 

@@ -65,7 +65,7 @@ static u64 times_full(void)
 	return sum;
 }
 
-/* The number by which memtrace notices that a slot was taken. */
+/* memtrace notices by this number that a slot was taken. */
 static u64 slots_taken(void)
 {
 	const struct abi_control *ctl = host_map_array(&host_map_control);

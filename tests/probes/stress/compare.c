@@ -36,7 +36,7 @@ bool machine_has_block(uint64_t key)
 	return host_map_has(spill, &key);
 }
 
-/* An element of a table in parts. NULL: there is none. */
+/* An element of a table in parts, or NULL. */
 static const void *element_of(struct part_table *table, uint32_t number)
 {
 	int fd = part_table_part(table, number / table->part_entries);

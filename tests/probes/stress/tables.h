@@ -17,7 +17,7 @@ struct tables {
 	bool has_traffic;
 };
 
-/* The table of live blocks; NULL: there is none. */
+/* The table of live blocks; NULL in a variant without it. */
 struct live_table *tables_live(void);
 
 /* The journal; NULL: it is a ring. */

@@ -14,7 +14,7 @@
 static struct abi_check records[ABI_MAX_CHECKS];
 static struct checks checks = {.records = records, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Each function has a file of its own, unless `file_number` is that of another. */
+/* Functions with the same `file_number` are in one file. */
 static void add(uint64_t file_number)
 {
 	struct check_request request = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The halves of the journal, of which the smaller ones are replaced. */
+/* The halves of the journal. Small ones are replaced by larger ones. */
 #include "drain/journal_table.h"
 
 #include <errno.h>

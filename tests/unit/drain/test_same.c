@@ -222,7 +222,7 @@ static void no_block_is_older_than_the_attach(void)
 	tables_deinit(&t);
 }
 
-/* Blocks that are large, or at odd addresses, or for which the buckets have no room. */
+/* Blocks that are large, at odd addresses, or find no room in the buckets. */
 static void in_the_hash(void)
 {
 	const uint64_t key = ABI_KEY(1, 0x1000), odd = ABI_KEY(1, 0x1004);

@@ -104,8 +104,8 @@ static uint32_t store(struct bench *b, uint32_t which)
 	return stack_store_number(&b->store, &stack);
 }
 
-/* Once `there` stacks are stored, there is no memory for the next one. It must not use up
- * numbers, however often it comes, and is stored when there is memory again. */
+/* Once `there` stacks are stored, the next one finds no memory. It must not use up
+ * numbers, however often it comes, and is stored when it finds memory again. */
 static void check_full(uint32_t stacks_part, uint32_t there, bool by_hash)
 {
 	struct bench b;

@@ -46,7 +46,7 @@ static void lines(void)
 	CHECK(!unit_has(unit, "4:name=other:/system.slice/a.service\n"));
 }
 
-/* Each user can have services of any name, and so can whoever runs in a container. */
+/* A user, or a process in a container, can have services of any name. */
 static void units_in_units(void)
 {
 	CHECK(!unit_has("a.service", "0::/user.slice/user-1000.slice/user@1000.service/"

@@ -172,8 +172,8 @@ static void heaps_in_groups(void)
 		}
 }
 
-/* The size of parts is guessed from the first blocks, and later ones need smaller parts,
- * or such that there are no groups. */
+/* The size of parts is guessed from the first blocks. Later ones need smaller parts, or
+ * parts that cannot be grouped. */
 static void later_blocks_start_elsewhere(void)
 {
 	static struct blocks b;

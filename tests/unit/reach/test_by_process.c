@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which blocks are of which process. */
+/* The blocks of each process. */
 #include "check.h"
 
 #include "reach/by_process.h"

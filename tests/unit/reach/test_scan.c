@@ -563,7 +563,7 @@ static void holes_of_hugetlbfs_are_not_read(void)
 	restore_huge_pages();
 }
 
-/* The kernel refuses to read these addresses, as those of a device. */
+/* The kernel refuses to read these addresses, as it does for a device. */
 static struct {
 	uint64_t start, end;
 	unsigned tries;
@@ -587,7 +587,7 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here
 
 #define DEVICE_BYTES ((size_t)(1 + 1024) * 4096)
 
-/* The ring of a perf event is no file. */
+/* The ring of a perf event is not a file. */
 static void arrange_device(void *unused)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,

@@ -112,7 +112,7 @@ static void check_gone(struct error *err)
 	error_destroy(err);
 }
 
-/* Its memory is not that of the mappings that were read before. */
+/* Its memory does not fit the mappings that were read before. */
 static void another_program_during_the_first_search(void)
 {
 	struct reach_effort effort = {0};

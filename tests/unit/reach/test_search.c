@@ -141,7 +141,7 @@ static struct snapshot_unreachable search(struct course *course)
 	after->blocks[BLOCK_HEAP].len -= course->freed_later;
 	REQUIRE(!reach_search_tell(search, after));
 	CHECK_INT(after->search.unsearched, 0);
-	/* Nothing is stopped if there are no candidates. */
+	/* Nothing is stopped without candidates. */
 	pause = reach_search_pause(search);
 	CHECK((pause.stopping_ns > 0) == (after->search.pause_ns > 0));
 	CHECK_INT(wants_all, course->is_strict && pause.stopping_ns > 0);

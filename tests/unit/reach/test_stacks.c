@@ -105,8 +105,7 @@ static void one_stack_keeps_the_deadline(void)
 	make_stairs();
 	passed_ns = 0;
 	read_ns = 1000000000;
-	/* Three reads begin before it. All of the stack is in use, for all that is known.
-	 */
+	/* Three reads begin before it. The whole stack may be in use. */
 	CHECK_INT(cut(clock_now_ns() + 5 * read_ns / 2), at(0));
 	CHECK_INT(reads, 3);
 	read_ns = 0;

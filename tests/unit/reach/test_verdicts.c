@@ -181,7 +181,7 @@ static void a_new_search_replaces_verdicts(void)
 	CHECK_INT(verdicts.list.len, 0);
 }
 
-/* The order of the processes is that of the search. */
+/* The processes have the same order as in the search. */
 static void searches_of_several_processes(void)
 {
 	_cleanup_(reach_verdicts_deinit) struct reach_verdicts verdicts = {0};

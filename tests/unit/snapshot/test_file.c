@@ -81,7 +81,7 @@ static void everything_travels_quickly(void)
 	REQUIRE(out && !snapshot_write_quickly(snap, out) && !fclose(out));
 	REQUIRE(!filled_read_by(snapshot_read_quickly, file.data, file.len, &got));
 	compare_tables(snap, got);
-	/* It is no file for others. */
+	/* Others refuse the file. */
 	err = filled_read(file.data, file.len, &none);
 	REQUIRE(err);
 	CHECK_CONTAINS(err->message, "is damaged: table frames has a wrong size");

@@ -179,8 +179,8 @@ static void asks_again_after_failure(void)
 	frame_cache_destroy(cache);
 }
 
-/* A name that is put off is not cached, and neither are those of other addresses asked
- * for again when it comes. */
+/* A name that is put off is not cached. When it comes, other addresses are not asked for
+ * again. */
 static void asks_again_for_what_is_put_off(void)
 {
 	struct counting counting = {.base = {.ops = &counting_ops}};

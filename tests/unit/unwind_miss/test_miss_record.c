@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The records of the ring by which the probes send a whole stack. */
+/* The records with whole stacks that the probes send through the ring. */
 #include "unwind_miss/miss_record.h"
 
 #include <stdlib.h>
