@@ -2,179 +2,18 @@
 /* The images of a real process over time: found while libraries are loaded and unloaded,
  * after its end, and in its child. */
 #include "check.h"
-#include "decoy.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "decoy.h"
+#include "unit/unwind/images_child.h"
 #include "unwind/images.h"
-#include "util/clock.h"
-
-struct child {
-	pid_t pid;
-	int to, from;
-	struct proc *proc;
-	struct image_store *store;
-	struct images *images;
-};
-
-/* --- the process ------------------------------------------------------------------ */
-
-/* The linker puts the code of a small library at this offset. */
-#define TEXT_OFFSET 0x1000
-
-/* A deleted file: a page of zeros or the library. -1 on failure. */
-static int deleted_file(bool is_library)
-{
-	char name[] = "/tmp/memtrace-images-XXXXXX";
-	int fd = mkstemp(name), from;
-
-	if (fd < 0 || unlink(name) || ftruncate(fd, 4096))
-		return -1;
-	if (is_library) {
-		from = open(TEST_LIBRARY, O_RDONLY | O_CLOEXEC);
-		while (sendfile(fd, from, NULL, 1 << 20) > 0)
-			;
-		close(from);
-	}
-	return fd;
-}
-
-extern const char __executable_start, etext; /* defined by the linker */
-
-/* The child executes this for each command, and answers with an address. */
-static uint64_t obey(char command)
-{
-	static void *library, *code;
-	int fd;
-
-	switch (command) {
-	case 'o':
-		library = dlopen(TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-		return library ? (uint64_t)(uintptr_t)dlsym(library, "library_function")
-			       : 0;
-	case 'c':
-		return dlclose(library) == 0;
-	case 'a': /* anonymous code */
-		code = mmap(NULL, 4096, PROT_READ | PROT_EXEC,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		return (uint64_t)(uintptr_t)code;
-	case 'd': /* code of a deleted file that is not ELF */
-	case 'e': /* code of a deleted copy of the library */
-		fd = deleted_file(command == 'e');
-		code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
-			    command == 'e' ? (off_t)TEXT_OFFSET : 0);
-		close(fd);
-		return code == MAP_FAILED ? 0 : (uint64_t)(uintptr_t)code;
-	case 'u':
-		return munmap(code, 4096) == 0;
-	case 't': /* our text: touch it, so that all of it is in memory */
-		for (const volatile char *at = &__executable_start; at < &etext;
-		     at += 4096)
-			(void)*at;
-		return 1;
-	}
-	return 0;
-}
-
-static struct child start(void)
-{
-	int to[2], from[2];
-	struct child c = {0};
-
-	REQUIRE(pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0);
-	fflush(stdout);
-	c.pid = fork();
-	REQUIRE(c.pid >= 0);
-	if (!c.pid) {
-		char command;
-
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		while (read(to[0], &command, 1) == 1) {
-			uint64_t answer = obey(command);
-
-			if (write(from[1], &answer, sizeof(answer)) != sizeof(answer))
-				break;
-		}
-		_exit(0);
-	}
-	close(to[0]);
-	close(from[1]);
-	c.to = to[1];
-	c.from = from[0];
-	REQUIRE(!proc_open(c.pid, &c.proc));
-	REQUIRE(!image_store_create(NULL, NULL, &c.store));
-	REQUIRE(!images_create(c.store, &c.images));
-	return c;
-}
-
-static uint64_t command(struct child *c, char letter)
-{
-	uint64_t answer;
-
-	REQUIRE(write(c->to, &letter, 1) == 1);
-	REQUIRE(read(c->from, &answer, sizeof(answer)) == sizeof(answer));
-	REQUIRE(answer);
-	return answer;
-}
-
-static void kill_child(struct child *c)
-{
-	if (c->pid > 0) {
-		kill(c->pid, SIGKILL);
-		waitpid(c->pid, NULL, 0);
-	}
-	c->pid = 0;
-}
-
-static void stop(struct child *c)
-{
-	images_destroy(c->images);
-	image_store_destroy(c->store);
-	proc_close(c->proc);
-	kill_child(c);
-	close(c->to);
-	close(c->from);
-}
-
-/* Changes that one reading of the mappings finds. */
-struct news {
-	unsigned added, replaced;
-	uint64_t tag;
-};
-
-static struct news read_maps(struct child *c, uint64_t since_ns, uint64_t tag)
-{
-	struct news news = {0};
-	struct proc_maps maps = {0};
-
-	REQUIRE(!proc_read_maps(c->proc, &maps));
-	vec_foreach (m, &maps.mappings) {
-		struct images_change change;
-
-		if (!m->executable)
-			continue;
-		REQUIRE(!images_add(c->images, c->pid, m, images_since(since_ns), tag,
-				    &change));
-		news.added += change.is_new;
-		news.replaced += change.is_replaced;
-		news.tag = change.tag > news.tag ? change.tag : news.tag;
-	}
-	proc_maps_deinit(&maps);
-	return news;
-}
-
-/* --- tests ------------------------------------------------------------------------ */
 
 #define NOW (UINT64_MAX - 1)
 
@@ -598,98 +437,6 @@ static void others_stay_closed(void)
 	close(fd);
 }
 
-/* --- many ranges ------------------------------------------------------------------ */
-
-#define SMALL_BYTES 0x2000 /* of the vDSO's mapping */
-#define MANY        3500   /* 8 times as many are fewer than the limit */
-
-enum order {
-	ASCENDING,
-	DESCENDING,
-	AT_ONE_PLACE, /* one after the other, in turn with other code */
-};
-
-static void add_at(struct images *images, uint64_t start, uint64_t end, const char *path,
-		   uint64_t since_ns)
-{
-	const struct proc_mapping m = {
-		.start = start, .end = end, .path = (char *)(uintptr_t)path};
-	struct images_change change;
-
-	REQUIRE(!images_add(images, getpid(), &m, images_since(since_ns), since_ns,
-			    &change));
-	REQUIRE(change.is_new);
-}
-
-static uint64_t place_of(enum order order, size_t i, size_t count)
-{
-	size_t nth = order == DESCENDING ? count - i : order == ASCENDING ? i + 1 : 1;
-
-	return 0x100000000 + nth * 2 * SMALL_BYTES;
-}
-
-/* The processor time for adding that many ranges above one that contains them all, for
- * looking each of them up, listing and pruning them. */
-static uint64_t time_of_many(enum order order, size_t count)
-{
-	struct images_range *list = calloc(count + 2, sizeof(*list));
-	struct image_store *store = NULL;
-	struct images *images = NULL;
-	uint64_t begun_ns;
-
-	REQUIRE(list && !image_store_create(NULL, NULL, &store));
-	REQUIRE(!images_create(store, &images));
-	/* Found here, the vDSO is known everywhere. */
-	add_at(images, getauxval(AT_SYSINFO_EHDR),
-	       getauxval(AT_SYSINFO_EHDR) + SMALL_BYTES, "[vdso]", 1);
-	begun_ns = clock_thread_cpu_ns();
-	add_at(images, 0x100000000, 0x200000000, "", 1);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t start = place_of(order, i, count);
-		bool is_other = order == AT_ONE_PLACE && i % 2;
-
-		add_at(images, start, start + SMALL_BYTES, is_other ? "" : "[vdso]",
-		       i + 2);
-	}
-	for (size_t i = 0; i < count; i++) {
-		uint64_t pc = place_of(order, i, count);
-		struct walk_code code;
-
-		REQUIRE(images_find(images, pc, i + 2, &code) &&
-			!code.cfi == (order == AT_ONE_PLACE && i % 2));
-		CHECK(images_find(images, pc + SMALL_BYTES, i + 2, &code) && !code.cfi);
-	}
-	CHECK_INT(images_list(images, NOW, list, count + 2),
-		  order == AT_ONE_PLACE ? 1 : count + 1);
-	images_prune(images, 2);
-	CHECK_INT(images_count(images), count + 2);
-	images_prune(images, count + 2);
-	CHECK_INT(images_count(images), order == AT_ONE_PLACE ? 3 : count + 2);
-	begun_ns = clock_thread_cpu_ns() - begun_ns;
-	images_destroy(images);
-	image_store_destroy(store);
-	free(list);
-	return begun_ns;
-}
-
-/* A program can map a huge range and thousands of small ones above it, or other code at
- * one place all the time. The time for each mapping must not depend on their number. */
-static void many_ranges(void)
-{
-	for (enum order order = ASCENDING; order <= AT_ONE_PLACE; order++) {
-		uint64_t few_ns, many_ns;
-		unsigned attempts = 10; /* others use the caches and the cores, too */
-
-		do {
-			few_ns = time_of_many(order, MANY);
-			many_ns = time_of_many(order, (size_t)8 * MANY);
-		} while (many_ns >= 32 * few_ns && --attempts);
-		printf("# order %u: %.1f ms, 8 times as many %.1f ms\n", order,
-		       (double)few_ns / 1e6, (double)many_ns / 1e6);
-		CHECK(attempts);
-	}
-}
-
 int main(void)
 {
 	RUN(functions);
@@ -701,7 +448,6 @@ int main(void)
 	RUN(back_again);
 	RUN(text_of_no_file);
 	RUN(gone);
-	RUN(many_ranges);
 	images_destroy(NULL);
 	image_store_destroy(NULL);
 	return check_done();
