@@ -4,6 +4,7 @@
 
 #include "code/values.h"
 #include "unit/code/cfg_made.h"
+#include "unit/code/values_found.h"
 
 /* --- functions ---------------------------------------------------------------------- */
 
@@ -14,118 +15,6 @@ static const char copies[] = "\x53"                 /* 0: push rbx */
 			     "\x48\x89\xd8"         /* 14: mov rax, rbx */
 			     "\x5b"                 /* 17: pop rbx */
 			     "\xc3";                /* 18: ret */
-
-static const char frame_word[] = "\x48\x83\xec\x18"     /* 0: sub rsp, 0x18 */
-				 "\xe8\xf7\x4f\x00\x00" /* 4: call g */
-				 "\x48\x89\x44\x24\x08" /* 9: mov [rsp+0x8], rax */
-				 "\xe8\xed\x3f\x00\x00" /* 14: call f */
-				 "\x48\x8b\x44\x24\x08" /* 19: mov rax, [rsp+0x8] */
-				 "\x48\x83\xc4\x18"     /* 24: add rsp, 0x18 */
-				 "\xc3";                /* 28: ret */
-
-static const char rbp_word[] = "\x55"                 /* 0: push rbp */
-			       "\x48\x89\xe5"         /* 1: mov rbp, rsp */
-			       "\x48\x83\xec\x20"     /* 4: sub rsp, 0x20 */
-			       "\xe8\xf3\x4f\x00\x00" /* 8: call g */
-			       "\x48\x89\x45\xf8"     /* 13: mov [rbp-0x8], rax */
-			       "\xe8\xea\x3f\x00\x00" /* 17: call f */
-			       "\x48\x8b\x45\xf8"     /* 22: mov rax, [rbp-0x8] */
-			       "\xc9"                 /* 26: leave */
-			       "\xc3";                /* 27: ret */
-
-static const char pushed[] = "\xe8\xfb\x4f\x00\x00" /* 0: call g */
-			     "\x50"                 /* 5: push rax */
-			     "\x48\x85\xff"         /* 6: test rdi, rdi */
-			     "\x58"                 /* 9: pop rax */
-			     "\xc3";                /* 10: ret */
-
-static const char escaped[] = "\x48\x83\xec\x18"     /* 0: sub rsp, 0x18 */
-			      "\xe8\xf7\x4f\x00\x00" /* 4: call g */
-			      "\x48\x89\x44\x24\x08" /* 9: mov [rsp+0x8], rax */
-			      "\x48\x8d\x7c\x24\x08" /* 14: lea rdi, [rsp+0x8] */
-			      "\xe8\xe8\x3f\x00\x00" /* 19: call f */
-			      "\x48\x8b\x44\x24\x08" /* 24: mov rax, [rsp+0x8] */
-			      "\x48\x83\xc4\x18"     /* 29: add rsp, 0x18 */
-			      "\xc3";                /* 33: ret */
-
-static const char escaped_below[] = "\x48\x83\xec\x18"     /* 0: sub rsp, 0x18 */
-				    "\xe8\xf7\x4f\x00\x00" /* 4: call g */
-				    "\x48\x89\x44\x24\x08" /* 9: mov [rsp+0x8], rax */
-				    "\x48\x89\xe7"         /* 14: mov rdi, rsp */
-				    "\xe8\xea\x3f\x00\x00" /* 17: call f */
-				    "\x48\x8b\x44\x24\x08" /* 22: mov rax, [rsp+0x8] */
-				    "\x48\x83\xc4\x18"     /* 27: add rsp, 0x18 */
-				    "\xc3";                /* 31: ret */
-
-static const char escaped_above[] = "\x48\x83\xec\x28"     /* 0: sub rsp, 0x28 */
-				    "\xe8\xf7\x4f\x00\x00" /* 4: call g */
-				    "\x48\x89\x44\x24\x08" /* 9: mov [rsp+0x8], rax */
-				    "\x48\x8d\x7c\x24\x10" /* 14: lea rdi, [rsp+0x10] */
-				    "\xe8\xe8\x3f\x00\x00" /* 19: call f */
-				    "\x48\x8b\x44\x24\x08" /* 24: mov rax, [rsp+0x8] */
-				    "\x48\x83\xc4\x28"     /* 29: add rsp, 0x28 */
-				    "\xc3";                /* 33: ret */
-
-static const char pushed_local[] = "\x50"                 /* 0: push rax */
-				   "\x48\x89\xe7"         /* 1: mov rdi, rsp */
-				   "\xe8\xf7\x4f\x00\x00" /* 4: call g */
-				   "\x48\x8b\x04\x24"     /* 9: mov rax, [rsp] */
-				   "\x59"                 /* 13: pop rcx */
-				   "\xc3";                /* 14: ret */
-
-static const char pushed_halves[] = "\x50"             /* 0: push rax */
-				    "\x89\x0c\x24"     /* 1: mov [rsp], ecx */
-				    "\x89\x54\x24\x04" /* 4: mov [rsp+0x4], edx */
-				    "\x48\x8b\x04\x24" /* 8: mov rax, [rsp] */
-				    "\x59"             /* 12: pop rcx */
-				    "\xc3";            /* 13: ret */
-
-static const char by_rbp[] = "\x55"                 /* 0: push rbp */
-			     "\x48\x83\xec\x10"     /* 1: sub rsp, 0x10 */
-			     "\x48\x89\xe5"         /* 5: mov rbp, rsp */
-			     "\xe8\xf3\x4f\x00\x00" /* 8: call g */
-			     "\x48\x89\x04\x24"     /* 13: mov [rsp], rax */
-			     "\x48\x89\xef"         /* 17: mov rdi, rbp */
-			     "\xe8\xe7\x3f\x00\x00" /* 20: call f */
-			     "\x48\x8b\x04\x24"     /* 25: mov rax, [rsp] */
-			     "\x48\x83\xc4\x10"     /* 29: add rsp, 0x10 */
-			     "\x5d"                 /* 33: pop rbp */
-			     "\xc3";                /* 34: ret */
-
-static const char vector_store[] =
-	"\x48\x83\xec\x18"     /* 0: sub rsp, 0x18 */
-	"\x48\x89\x3c\x24"     /* 4: mov [rsp], rdi */
-	"\xc5\xf8\x11\x04\x24" /* 8: vmovups XMMWORD PTR [rsp], xmm0 */
-	"\x48\x8b\x04\x24"     /* 13: mov rax, [rsp] */
-	"\x48\x83\xc4\x18"     /* 17: add rsp, 0x18 */
-	"\xc3";                /* 21: ret */
-
-static const char string_store[] = "\x48\x83\xec\x18" /* 0: sub rsp, 0x18 */
-				   "\x48\x89\x3c\x24" /* 4: mov [rsp], rdi */
-				   "\x48\x89\xe7"     /* 8: mov rdi, rsp */
-				   "\xf3\xaa" /* 11: rep stos BYTE PTR es:[rdi], al */
-				   "\x48\x8b\x04\x24" /* 13: mov rax, [rsp] */
-				   "\x48\x83\xc4\x18" /* 17: add rsp, 0x18 */
-				   "\xc3";            /* 21: ret */
-
-static const char red_zone[] = "\xe8\xfb\x4f\x00\x00" /* 0: call g */
-			       "\x48\x89\x44\x24\xf8" /* 5: mov [rsp-0x8], rax */
-			       "\x48\x85\xff"         /* 10: test rdi, rdi */
-			       "\x48\x8b\x44\x24\xf8" /* 13: mov rax, [rsp-0x8] */
-			       "\xc3";                /* 18: ret */
-
-static const char red_zone_call[] = "\xe8\xfb\x4f\x00\x00" /* 0: call g */
-				    "\x48\x89\x44\x24\xf8" /* 5: mov [rsp-0x8], rax */
-				    "\xe8\xf1\x3f\x00\x00" /* 10: call f */
-				    "\x48\x8b\x44\x24\xf8" /* 15: mov rax, [rsp-0x8] */
-				    "\xc3";                /* 20: ret */
-
-static const char red_zone_push[] = "\xe8\xfb\x4f\x00\x00" /* 0: call g */
-				    "\x48\x89\x44\x24\xf8" /* 5: mov [rsp-0x8], rax */
-				    "\x57"                 /* 10: push rdi */
-				    "\x5f"                 /* 11: pop rdi */
-				    "\x48\x8b\x44\x24\xf8" /* 12: mov rax, [rsp-0x8] */
-				    "\xc3";                /* 17: ret */
 
 static const char constants[] = "\x48\x85\xff"         /* 0: test rdi, rdi */
 				"\x74\x08"             /* 3: je 13 */
@@ -239,26 +128,6 @@ static const char without_leaves[] = "\x48\x85\xff"         /* 0: test rdi, rdi 
 				     "\xe9\xf6\x3f\x00\x00" /* 5: jmp f */
 				     "\xc3";                /* 10: ret */
 
-static const char below_red_zone[] =
-	"\x48\x81\xec\x00\x01\x00\x00"     /* 0: sub rsp, 0x100 */
-	"\x48\x89\x3c\x24"                 /* 7: mov [rsp], rdi */
-	"\x48\x81\xc4\x00\x01\x00\x00"     /* 11: add rsp, 0x100 */
-	"\x90"                             /* 18: nop */
-	"\x48\x8b\x84\x24\x00\xff\xff\xff" /* 19: mov rax, [rsp-0x100] */
-	"\xc3";                            /* 27: ret */
-
-static const char pushed_twice[] = "\x48\x85\xff"         /* 0: test rdi, rdi */
-				   "\x74\x07"             /* 3: je 12 */
-				   "\x53"                 /* 5: push rbx */
-				   "\xe8\xf5\x4f\x00\x00" /* 6: call g */
-				   "\x5b"                 /* 11: pop rbx */
-				   "\x50"                 /* 12: push rax */
-				   "\x48\x89\xe7"         /* 13: mov rdi, rsp */
-				   "\xe8\xeb\x4f\x00\x00" /* 16: call g */
-				   "\x48\x8b\x04\x24"     /* 21: mov rax, [rsp] */
-				   "\x59"                 /* 25: pop rcx */
-				   "\xc3";                /* 26: ret */
-
 static const char product[] = "\x53"                 /* 0: push rbx */
 			      "\x48\x89\xf8"         /* 1: mov rax, rdi */
 			      "\x48\xf7\xe6"         /* 4: mul rsi */
@@ -271,87 +140,6 @@ static const char square[] = "\x48\x0f\xaf\xff"     /* 0: imul rdi, rdi */
 			     "\x48\x0f\xaf\xf7"     /* 4: imul rsi, rdi */
 			     "\xe8\xf3\x4f\x00\x00" /* 8: call g */
 			     "\xc3";                /* 13: ret */
-
-/* --- lookups ---------------------------------------------------------------------- */
-
-#define REG(n) ((place_set)1 << (n))
-
-struct found {
-	struct code code;
-	struct callees callees;
-	struct cfg cfg;
-	struct values values;
-};
-
-static void find(struct found *f, const char *bytes, size_t size, enum result_width width)
-{
-	code_init(&f->code, bytes, size);
-	REQUIRE(!cfg_read(&f->code.source, BASE, size, &f->cfg));
-	REQUIRE(values_find(&f->cfg, width, NULL, NULL, &f->values));
-}
-
-/* find() with the knowledge that F returns its first argument. */
-static void find_first(struct found *f, const char *bytes, size_t size,
-		       enum result_width width)
-{
-	f->callees = (struct callees){.known = {{CALLEE_FIRST, F}, {CALLEE_OTHER, G}},
-				      .known_count = 2};
-	code_init(&f->code, bytes, size);
-	f->code.source.callees = &f->callees;
-	REQUIRE(!cfg_read(&f->code.source, BASE, size, &f->cfg));
-	REQUIRE(values_find(&f->cfg, width, NULL, NULL, &f->values));
-}
-
-static void found_deinit(struct found *f)
-{
-	values_deinit(&f->values);
-	cfg_deinit(&f->cfg);
-}
-
-#define FIND(f, bytes, width)       find((f), (bytes), sizeof(bytes) - 1, (width))
-#define FIND_FIRST(f, bytes, width) find_first((f), (bytes), sizeof(bytes) - 1, (width))
-
-/* The state before the instruction at this offset. */
-static const struct result *before(const struct found *f, uint64_t offset)
-{
-	const struct cfg_insn *at = insn_at(&f->cfg, offset);
-
-	REQUIRE(at);
-	return &f->values.results[at - f->cfg.insns.data];
-}
-
-static place_set held(const struct found *f, uint64_t offset, enum value value)
-{
-	const struct cfg_insn *at = insn_at(&f->cfg, offset);
-
-	REQUIRE(at);
-	return f->values.held[at - f->cfg.insns.data][value];
-}
-
-/* The frame word `below` bytes below the return address. */
-static place_set word(const struct found *f, int32_t below)
-{
-	for (size_t k = 0; k < f->values.slot_count; k++)
-		if (f->values.slots[k] == below)
-			return (place_set)1 << (PLACES_SLOT_SHIFT + k);
-	REQUIRE(!"the word is followed");
-	return 0;
-}
-
-/* Checks that the result is in all of these places, and in no other. */
-#define CHECK_IN(f, offset, places)                                                      \
-	do {                                                                             \
-		const struct result *r_ = before((f), (offset));                         \
-		CHECK_INT(r_->in, (places));                                             \
-		CHECK(!r_->is_known && !r_->is_any);                                     \
-	} while (0)
-
-#define CHECK_VALUE(f, offset, number)                                                   \
-	do {                                                                             \
-		const struct result *r_ = before((f), (offset));                         \
-		CHECK(r_->is_known);                                                     \
-		CHECK_INT(r_->value, (number));                                          \
-	} while (0)
 
 /* --- results ------------------------------------------------------------------------ */
 
@@ -378,115 +166,6 @@ static void copies_of_registers(void)
 	CHECK_IN(&f, 8, 0);
 	CHECK_IN(&f, 13, 0);
 	CHECK_IN(&f, 15, REG(INSN_RAX));
-	found_deinit(&f);
-}
-
-static void frame_words(void)
-{
-	struct found f;
-
-	FIND(&f, frame_word, RESULT_WORD);
-	CHECK_IN(&f, 9, REG(INSN_RAX));
-	CHECK_IN(&f, 14, word(&f, 16));
-	CHECK_IN(&f, 19, word(&f, 16));
-	found_deinit(&f);
-
-	FIND(&f, rbp_word, RESULT_WORD);
-	CHECK_IN(&f, 13, REG(INSN_RAX));
-	CHECK_IN(&f, 17, word(&f, 16));
-	CHECK_IN(&f, 22, word(&f, 16));
-	CHECK(held(&f, 17, VALUE_BP) == word(&f, 8));
-	CHECK(held(&f, 27, VALUE_BP) & REG(INSN_RBP));
-	found_deinit(&f);
-
-	FIND(&f, pushed, RESULT_WORD);
-	CHECK_IN(&f, 5, REG(INSN_RAX));
-	CHECK_IN(&f, 6, word(&f, 8));
-	CHECK_IN(&f, 9, word(&f, 8));
-	found_deinit(&f);
-}
-
-/* Code that has an address may write there, and nearer to the return address. */
-static void words_of_others(void)
-{
-	struct found f;
-
-	FIND(&f, escaped, RESULT_WORD);
-	CHECK_IN(&f, 19, 0);
-	CHECK_IN(&f, 9, 0);
-	CHECK_IN(&f, 24, word(&f, 16));
-	found_deinit(&f);
-
-	FIND(&f, escaped_below, RESULT_WORD);
-	CHECK_IN(&f, 17, 0);
-	CHECK_IN(&f, 22, word(&f, 16));
-	found_deinit(&f);
-
-	FIND(&f, escaped_above, RESULT_WORD);
-	CHECK_IN(&f, 19, word(&f, 32));
-	CHECK_IN(&f, 9, REG(INSN_RAX));
-	found_deinit(&f);
-
-	/* clang makes room for a word with a push: the pushed value does not count. */
-	FIND(&f, pushed_local, RESULT_WORD);
-	CHECK_IN(&f, 9, word(&f, 8));
-	CHECK_IN(&f, 4, 0);
-	CHECK_IN(&f, 0, 0);
-	found_deinit(&f);
-	/* On another path the same word is a saved register. */
-	FIND(&f, pushed_twice, RESULT_WORD);
-	CHECK_IN(&f, 21, word(&f, 8));
-	CHECK_IN(&f, 16, 0);
-	CHECK_IN(&f, 12, 0);
-	found_deinit(&f);
-	FIND(&f, pushed_halves, RESULT_WORD);
-	CHECK_IN(&f, 8, word(&f, 8));
-	CHECK_IN(&f, 1, 0);
-	CHECK_IN(&f, 0, 0);
-	found_deinit(&f);
-
-	/* The address is passed through rbp. */
-	FIND(&f, by_rbp, RESULT_WORD);
-	CHECK_IN(&f, 25, word(&f, 24));
-	CHECK_IN(&f, 20, 0);
-	CHECK_IN(&f, 13, 0);
-	found_deinit(&f);
-
-	/* By instructions whose effect is unknown. */
-	FIND(&f, vector_store, RESULT_WORD);
-	CHECK_IN(&f, 13, word(&f, 24));
-	CHECK_IN(&f, 8, 0);
-	CHECK_IN(&f, 4, 0);
-	found_deinit(&f);
-	FIND(&f, string_store, RESULT_WORD);
-	CHECK_IN(&f, 13, word(&f, 24));
-	CHECK_IN(&f, 11, 0);
-	found_deinit(&f);
-}
-
-static void red_zones(void)
-{
-	struct found f;
-
-	FIND(&f, red_zone, RESULT_WORD);
-	CHECK_IN(&f, 5, REG(INSN_RAX));
-	CHECK_IN(&f, 10, word(&f, 8));
-	found_deinit(&f);
-	FIND(&f, red_zone_call, RESULT_WORD);
-	CHECK_IN(&f, 15, word(&f, 8));
-	CHECK_IN(&f, 10, 0);
-	found_deinit(&f);
-	FIND(&f, red_zone_push, RESULT_WORD);
-	CHECK_IN(&f, 12, word(&f, 8));
-	CHECK_IN(&f, 10, REG(INSN_RDI));
-	CHECK_IN(&f, 5, REG(INSN_RDI));
-	found_deinit(&f);
-	/* A signal handler may overwrite it. */
-	FIND(&f, below_red_zone, RESULT_WORD);
-	CHECK_IN(&f, 19, word(&f, 256));
-	CHECK_IN(&f, 11, 0);
-	CHECK_IN(&f, 7, 0);
-	CHECK(!(held(&f, 18, VALUE_ARG0) & word(&f, 256)));
 	found_deinit(&f);
 }
 
@@ -626,19 +305,6 @@ static void no_results(void)
 
 /* --- values since the entry ------------------------------------------------------- */
 
-static void saved_rbp(void)
-{
-	struct found f;
-
-	FIND(&f, by_rbp, RESULT_WORD);
-	CHECK(held(&f, 0, VALUE_BP) == REG(INSN_RBP));
-	/* An address on the stack does not reach a saved register. */
-	CHECK(held(&f, 8, VALUE_BP) == word(&f, 8));
-	CHECK(held(&f, 25, VALUE_BP) == word(&f, 8));
-	CHECK(held(&f, 34, VALUE_BP) & REG(INSN_RBP));
-	found_deinit(&f);
-}
-
 static void arguments(void)
 {
 	struct found f;
@@ -678,16 +344,12 @@ static void products(void)
 int main(void)
 {
 	RUN(copies_of_registers);
-	RUN(frame_words);
-	RUN(words_of_others);
-	RUN(red_zones);
 	RUN(known_values);
 	RUN(callees_that_return_their_argument);
 	RUN(ways_that_meet);
 	RUN(loops);
 	RUN(stored_blocks);
 	RUN(no_results);
-	RUN(saved_rbp);
 	RUN(arguments);
 	RUN(products);
 	return check_done();
