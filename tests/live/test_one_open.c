@@ -10,7 +10,9 @@
 #include "process/debug_file.h"
 #include "util/strbuf.h"
 
+#include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #define TIMEOUT_S    120
@@ -204,15 +206,35 @@ static struct live_process *start_traced(const struct run *run, const char *fold
 
 	if (!run->is_wide)
 		snprintf(whom, sizeof(whom), "--pid %d", (int)pid);
+	/* Blocks of any age are listed; --event lists everything. */
 	snprintf(command, sizeof(command),
-		 "exec strace -f -s 4096 -o %s -e trace=%%file,prctl %s %s -i 6 -n 1 %s "
-		 ">/dev/null",
-		 trace, memtrace_path, whom, options);
+		 "exec strace -f -s 4096 -o %s -e trace=%%file,prctl %s %s --format json "
+		 "-i 3600 %s %s",
+		 trace, memtrace_path, whom,
+		 strstr(options, "--event") ? "" : "--older 0", options);
 	strace = live_start(argv);
 	free(options);
 	REQUIRE(live_wait_stderr(strace, run->first ? run->first : "tracing pid",
 				 TIMEOUT_S));
 	return strace;
+}
+
+/* Requests a report, and ends memtrace, which is the only child of strace. A report names
+ * what memtrace has seen until then. */
+static void stop_traced(struct live_process *strace)
+{
+	char *child = files_read("/proc/%d/task/%d/children", (int)live_pid(strace),
+				 (int)live_pid(strace));
+	pid_t memtrace = atoi(child);
+	json_t *report;
+
+	free(child);
+	REQUIRE(memtrace > 0 && !kill(memtrace, SIGUSR1));
+	report = live_read_json(strace, TIMEOUT_S);
+	REQUIRE(report);
+	json_decref(report);
+	REQUIRE(!kill(memtrace, SIGINT));
+	CHECK_INT(live_wait(strace, TIMEOUT_S), 0);
 }
 
 static void check_run(const struct run *run)
@@ -232,7 +254,7 @@ static void check_run(const struct run *run)
 		oracle_do(target, "keep %s/library.so 1", folder);
 		oracle_do(target, "again - 500");
 	}
-	CHECK_INT(live_wait(strace, TIMEOUT_S), 0);
+	stop_traced(strace);
 	file = fopen(trace, "re");
 	REQUIRE(file);
 	while (fgets(line, sizeof(line), file))
