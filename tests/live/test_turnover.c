@@ -123,7 +123,11 @@ static void libraries_without_rules(void)
 
 #define LISTED_MAX 64
 
-/* How many lines name one of `count` libraries that are loaded and unloaded. */
+/* LISTED_MAX - ALONE is a multiple of TOGETHER. */
+#define ALONE    8
+#define TOGETHER 8
+
+/* How many lines name one of `count` libraries that are loaded. */
 static unsigned lines_of(const char *options, int count, bool is_said)
 {
 	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
@@ -132,9 +136,9 @@ static unsigned lines_of(const char *options, int count, bool is_said)
 
 	files_copy(LOADED_MALLOC, library);
 	memtrace = memtrace_start(live_pid(loader), options);
-	/* A report after each library, so that memtrace sees all of them. */
-	for (int i = 0; i < count; i++) {
-		oracle_do(loader, "hold %s 1", library);
+	/* They stay loaded. memtrace sees them one by one, and then several at once. */
+	for (int i = 0; i < count; i += i < ALONE ? 1 : TOGETHER) {
+		oracle_do(loader, "hold %s %d", library, i < ALONE ? 1 : TOGETHER);
 		json_decref(memtrace_report(memtrace));
 	}
 	live_signal(memtrace, SIGINT);
