@@ -55,3 +55,14 @@ void paths_check(const json_t *report, int paths, int times)
 	CHECK_INT(compare_losses(report, NULL), 0);
 	free(seen);
 }
+
+void paths_stop(struct live_process *oracle, struct live_process *memtrace)
+{
+	json_t *report;
+
+	oracle_do(oracle, "run release 1 1");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 0);
+	json_decref(report);
+	live_destroy(oracle);
+}

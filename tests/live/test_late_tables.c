@@ -33,8 +33,7 @@ static void trace_new_paths(const char *options, int paths, int threads)
 	CHECK_INT(compare_totals(truth, report), 0);
 	json_decref(report);
 	json_decref(truth);
-	json_decref(memtrace_stop(memtrace));
-	live_destroy(oracle);
+	paths_stop(oracle, memtrace);
 }
 
 static void no_stack_is_lost(void)
@@ -77,8 +76,7 @@ static void stacks_above_the_limit_are_counted(void)
 	CHECK_INT(live_int(report, "losses.stacks_full"), without);
 	CHECK_INT(compare_losses(report, "stacks_full"), 0);
 	json_decref(report);
-	json_decref(memtrace_stop(memtrace));
-	live_destroy(oracle);
+	paths_stop(oracle, memtrace);
 }
 
 int main(void)
