@@ -8,6 +8,7 @@
 #include "elf/elf.h"
 #include "unit/elf/elf_builder.h"
 #include "unit/elf/elf_copies.h"
+#include "unit/same_code.h"
 #include "util/cleanup.h"
 
 /* The functions in the file must be the code in this process. */
@@ -54,7 +55,7 @@ static void libc_agrees_with_memory(void)
 		CHECK(found[i].size_bytes > 0);
 		REQUIRE(elf_file_read(file, found[i].file_offset, bytes, sizeof(bytes)) ==
 			sizeof(bytes));
-		CHECK(!memcmp(bytes, code, sizeof(bytes)));
+		CHECK(is_same_code(bytes, code, sizeof(bytes)));
 	}
 	CHECK(found[5].address == found[6].address);
 	dlclose(handle);
@@ -225,9 +226,9 @@ static void pieces_agree_with_memory(void)
 			CHECK_INT(elf_file_read(file, found[0].file_offset + at, bytes,
 						size),
 				  size);
-			CHECK(!memcmp(bytes,
-				      (const char *)map->l_addr + found[0].address + at,
-				      size));
+			CHECK(is_same_code(
+				bytes, (const char *)map->l_addr + found[0].address + at,
+				size));
 		}
 	}
 	dlclose(handle);

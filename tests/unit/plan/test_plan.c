@@ -8,6 +8,7 @@
 #include "unit/elf/elf_builder.h"
 #include "unit/plan/plan_build.h"
 #include "unit/process/child.h"
+#include "unit/same_code.h"
 #include "util/cleanup.h"
 
 #if defined(__x86_64__)
@@ -141,7 +142,7 @@ static void offsets_are_where_the_code_is(void)
 		/* cfree is a hidden version, which dlsym() does not find. */
 		if (!code)
 			continue;
-		CHECK(!memcmp(bytes, code, sizeof(bytes)));
+		CHECK(is_same_code(bytes, code, sizeof(bytes)));
 		CHECK_INT(site->address, (uintptr_t)code - allocator->module_start);
 	}
 	close(fd);
