@@ -114,7 +114,10 @@ static bool asks_for_return_probes(const char *const argv[])
 	return asks;
 }
 
-static char folder[] = "/tmp/memtrace-test-XXXXXX";
+#define FOLDER "/tmp/memtrace-test-XXXXXX"
+
+static char folder[] = FOLDER;
+static pid_t folder_owner; /* the process that made it; 0: not made */
 
 static int remove_one(const char *path, const struct stat *status, int type,
 		      struct FTW *at)
@@ -125,19 +128,22 @@ static int remove_one(const char *path, const struct stat *status, int type,
 
 static void remove_folder(void)
 {
-	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	if (folder_owner == getpid())
+		nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 char *live_path(const char *name)
 {
-	static bool made;
 	char *path;
 
-	if (!made && !mkdtemp(folder))
-		live_fail("cannot make %s: %s", folder, strerror(errno));
-	if (!made)
-		atexit(remove_folder);
-	made = true;
+	if (folder_owner != getpid()) {
+		memcpy(folder, FOLDER, sizeof(FOLDER));
+		if (!mkdtemp(folder))
+			live_fail("cannot make %s: %s", folder, strerror(errno));
+		if (!folder_owner)
+			atexit(remove_folder);
+		folder_owner = getpid();
+	}
 	if (asprintf(&path, "%s/%s", folder, name) < 0)
 		live_fail("out of memory");
 	return path;

@@ -5,12 +5,6 @@
 #include "live/trace.h"
 #include "live/unnoticed.h"
 
-static void with_each_allocator(const char *work)
-{
-	for (const char *const *name = unnoticed_allocators; *name; name++)
-		unnoticed_check(&(struct unnoticed){TROUBLED_BINARY, work, *name, false});
-}
-
 /* Only with libc: other allocators hold a lock while they call mmap(). */
 static void jumps_out_of_allocation_functions(void)
 {
@@ -20,17 +14,17 @@ static void jumps_out_of_allocation_functions(void)
 
 static void a_handler_that_allocates(void)
 {
-	with_each_allocator("handler");
+	unnoticed_check_each(TROUBLED_BINARY, "handler", NULL);
 }
 
 static void threads_that_are_cancelled(void)
 {
-	with_each_allocator("cancel");
+	unnoticed_check_each(TROUBLED_BINARY, "cancel", NULL);
 }
 
 static void coroutines(void)
 {
-	with_each_allocator("coroutines");
+	unnoticed_check_each(TROUBLED_BINARY, "coroutines", NULL);
 }
 
 int main(void)

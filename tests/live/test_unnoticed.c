@@ -8,29 +8,18 @@
 #include "live/trace.h"
 #include "live/unnoticed.h"
 
-static void with_each_allocator(const char *program, const char *work)
-{
-	for (const char *const *name = unnoticed_allocators; *name; name++)
-		unnoticed_check(&(struct unnoticed){program, work, *name, false});
-}
-
 #ifdef THROWER_BINARY
 /* Debian's mimalloc is built as C: its operator new aborts instead of throwing. */
-static void with_allocators_that_throw(const char *program, const char *work)
-{
-	for (const char *const *name = unnoticed_allocators; *name; name++)
-		unnoticed_check(&(struct unnoticed){program, work, *name,
-						    strstr(*name, "mimalloc") != NULL});
-}
+#define DOES_NOT_THROW "mimalloc"
 
 static void exceptions_of_operator_new(void)
 {
-	with_allocators_that_throw(THROWER_BINARY, "catch");
+	unnoticed_check_each(THROWER_BINARY, "catch", DOES_NOT_THROW);
 }
 
 static void exceptions_of_an_own_operator_new(void)
 {
-	with_each_allocator(THROWER_BINARY, "own");
+	unnoticed_check_each(THROWER_BINARY, "own", NULL);
 }
 
 /* memtrace does not understand such an operator, so it probes only malloc. */
@@ -58,23 +47,23 @@ static void an_operator_new_that_jumps_by_a_pointer(void)
 
 static void a_new_handler_that_throws(void)
 {
-	with_allocators_that_throw(THROWER_BINARY, "handler");
+	unnoticed_check_each(THROWER_BINARY, "handler", DOES_NOT_THROW);
 }
 
 static void a_new_handler_that_ends_its_thread(void)
 {
-	with_allocators_that_throw(THROWER_BINARY, "exit");
+	unnoticed_check_each(THROWER_BINARY, "exit", DOES_NOT_THROW);
 }
 
 static void a_new_handler_that_switches_stacks(void)
 {
-	with_allocators_that_throw(THROWER_BINARY, "coroutines");
+	unnoticed_check_each(THROWER_BINARY, "coroutines", DOES_NOT_THROW);
 }
 #endif
 
 static void backtraces_inside_allocation_functions(void)
 {
-	with_each_allocator(BACKTRACER_BINARY, "backtraces");
+	unnoticed_check_each(BACKTRACER_BINARY, "backtraces", NULL);
 }
 
 /* Only with libc: other allocators make other system calls. */

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "live/family.h"
@@ -266,4 +269,44 @@ void unnoticed_check(const struct unnoticed *target)
 	}
 	outcome_free(&alone);
 	free(library);
+}
+
+/* Begin the check in a new process, which exits with 1 if it fails. */
+static pid_t begin_check(const struct unnoticed *target)
+{
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	REQUIRE(child >= 0);
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	check_state = (struct check_state){0};
+	unnoticed_check(target);
+	exit(check_state.failures > 0);
+}
+
+/* 0: none. */
+static void end_check(pid_t child)
+{
+	int status;
+
+	if (!child)
+		return;
+	REQUIRE(waitpid(child, &status, 0) == child);
+	CHECK_INT(status, 0);
+}
+
+void unnoticed_check_each(const char *program, const char *work, const char *failing)
+{
+	pid_t before = 0, child;
+
+	for (const char *const *name = unnoticed_allocators; *name; name++) {
+		child = begin_check(&(struct unnoticed){
+			program, work, *name, failing && strstr(*name, failing)});
+		end_check(before);
+		before = child;
+	}
+	end_check(before);
 }

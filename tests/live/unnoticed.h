@@ -27,4 +27,8 @@ struct unnoticed {
  */
 void unnoticed_check(const struct unnoticed *target);
 
+/* The same with each of unnoticed_allocators, in two processes at a time. The program
+ * fails alone with those that have `failing` in their name. NULL: with none. */
+void unnoticed_check_each(const char *program, const char *work, const char *failing);
+
 #endif
