@@ -42,43 +42,69 @@ static const char *const modes[][6] = {
 	{"--kernel", "--csv=-"},
 };
 
-static void check_mode(const char *const mode[6])
+/* A run of a mode, with its own target. */
+struct run {
+	struct live_process *memtrace;
+	char words[256];
+};
+
+static void begin(const char *const mode[6], const struct live_process *target,
+		  struct run *ret)
 {
-	char pid[16], words[256] = "";
+	char pid[16];
 	const char *argv[16] = {memtrace_path, "-q", "-f", "-i0.2", "-n3"};
 	size_t n = 5;
-	int status;
 
-	snprintf(pid, sizeof(pid), "%d", (int)live_pid(oracle));
+	*ret->words = '\0';
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
 	for (size_t i = 0; i < 6 && mode[i]; i++) {
 		argv[n++] = mode[i];
 		if (!strcmp(mode[i], HERE))
 			argv[n++] = pid;
-		strncat(words, " ", sizeof(words) - strlen(words) - 1);
-		strncat(words, mode[i], sizeof(words) - strlen(words) - 1);
+		strncat(ret->words, " ", sizeof(ret->words) - strlen(ret->words) - 1);
+		strncat(ret->words, mode[i], sizeof(ret->words) - strlen(ret->words) - 1);
 	}
-
-	struct live_process *memtrace = live_start(argv);
-
-	live_close_stdout(memtrace);
-	status = live_wait(memtrace, TIMEOUT_S);
-	if (status && status != 128 + SIGPIPE)
-		CHECK_FAIL("memtrace%s: status %d", words, status);
-	if (*live_skip_unfiltered(live_stderr(memtrace)))
-		CHECK_FAIL("memtrace%s: says %s", words, live_stderr(memtrace));
-	live_destroy(memtrace);
-	if (!probes_gone(probes_before))
-		CHECK_FAIL("memtrace%s: probes are left", words);
-	check_state.checks += 3;
+	ret->memtrace = live_start(argv);
+	live_close_stdout(ret->memtrace);
 }
 
+static void check_end(struct run *run)
+{
+	int status = live_wait(run->memtrace, TIMEOUT_S);
+
+	if (status && status != 128 + SIGPIPE)
+		CHECK_FAIL("memtrace%s: status %d", run->words, status);
+	if (*live_skip_unfiltered(live_stderr(run->memtrace)))
+		CHECK_FAIL("memtrace%s: says %s", run->words, live_stderr(run->memtrace));
+	live_destroy(run->memtrace);
+	check_state.checks += 2;
+}
+
+/* Two runs at a time: each waits for its reports. */
 static void every_mode(void)
 {
+	const size_t count = sizeof(modes) / sizeof(*modes);
+	struct live_process *other = oracle_start();
+	struct run first, second;
+
 	oracle_do(oracle, "run keep 100 1");
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
-		check_mode(modes[i]);
-	/* The target is as before. */
+	oracle_do(other, "run keep 100 1");
+	for (size_t i = 0; i < count; i += 2) {
+		begin(modes[i], oracle, &first);
+		if (i + 1 < count)
+			begin(modes[i + 1], other, &second);
+		check_end(&first);
+		if (i + 1 < count)
+			check_end(&second);
+		check_state.checks++;
+		if (!probes_gone(probes_before))
+			CHECK_FAIL("memtrace%s or%s: probes are left", first.words,
+				   i + 1 < count ? second.words : " none");
+	}
+	/* The targets are as before. */
 	oracle_do(oracle, "run release 1 1");
+	oracle_do(other, "run release 1 1");
+	live_destroy(other);
 }
 
 /* A command is not ended with memtrace. */
