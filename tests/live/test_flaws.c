@@ -148,7 +148,7 @@ static double report_of_paths(int paths)
 
 	paths_check(report, paths, 1);
 	json_decref(report);
-	json_decref(stop(&traced));
+	paths_stop(traced.oracle, traced.memtrace);
 	return spent_s;
 }
 
@@ -183,7 +183,7 @@ static void new_stacks_at_once(const char *options)
 	report = memtrace_report(traced.memtrace);
 	paths_check(report, paths, threads);
 	json_decref(report);
-	json_decref(stop(&traced));
+	paths_stop(traced.oracle, traced.memtrace);
 }
 
 static void flaw_2_stacks_that_are_new_to_eight_threads(void)
