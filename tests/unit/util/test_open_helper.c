@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The child that opens files gives the same answers as the system calls. When it has
  * ended, memtrace makes the calls itself. For file systems that do not answer see
- * live.stop. */
+ * live.stop_hung. */
 #include "check.h"
 
 #include <dirent.h>
