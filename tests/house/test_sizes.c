@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdbool.h>
 
 #define FILE_LINES     600
@@ -16,6 +17,14 @@
 #define LONG_FILE  "/probes/unwind/unwind.c"
 #define LONG_LINES 120
 
+struct limits {
+	unsigned function_lines, room_lines;
+};
+
+static const struct limits of_sources = {FUNCTION_LINES, ROOM_LINES};
+/* A test's function may be a list, and a folder may have many tests. */
+static const struct limits of_tests = {UINT_MAX, UINT_MAX};
+
 static unsigned lines_of_files[FILES_MAX];
 static size_t file_count;
 
@@ -28,9 +37,9 @@ static bool ends_with(const char *name, const char *end)
 
 /* Returns the number of lines. A function is what a line '{' begins and a line '}' ends:
  * .clang-format puts the braces of functions, and of nothing else, there. */
-static unsigned check_file(const char *path)
+static unsigned check_file(const char *path, unsigned function_lines)
 {
-	const unsigned most = ends_with(path, LONG_FILE) ? LONG_LINES : FUNCTION_LINES;
+	const unsigned most = ends_with(path, LONG_FILE) ? LONG_LINES : function_lines;
 	FILE *f = fopen(path, "re");
 	unsigned lines = 0, begin = 0;
 	char *line = NULL;
@@ -56,7 +65,7 @@ static unsigned check_file(const char *path)
 }
 
 /* The files of a folder and, each by itself, the folders in it. */
-static void check_room(const char *room)
+static void check_room(const char *room, const struct limits *limits)
 {
 	unsigned lines = 0;
 	char path[768];
@@ -71,17 +80,17 @@ static void check_room(const char *room)
 
 		snprintf(below, sizeof(below), "%s/%s", room, e->d_name);
 		if (e->d_type == DT_DIR && e->d_name[0] != '.')
-			check_room(below);
+			check_room(below, limits);
 		if (!ends_with(e->d_name, ".c") && !ends_with(e->d_name, ".h"))
 			continue;
 		snprintf(path, sizeof(path), SOURCE_DIR "/%s", below);
 		REQUIRE(file_count < FILES_MAX);
-		lines_of_files[file_count] = check_file(path);
+		lines_of_files[file_count] = check_file(path, limits->function_lines);
 		lines += lines_of_files[file_count++];
 	}
 	closedir(dir);
 	check_state.checks++;
-	if (lines > ROOM_LINES)
+	if (lines > limits->room_lines)
 		CHECK_FAIL("%s has %u lines: it is more than one room", room, lines);
 }
 
@@ -94,15 +103,23 @@ static int by_number(const void *a, const void *b)
 
 static void files_functions_and_rooms_are_small(void)
 {
-	check_room("src");
-	check_room("probes");
+	check_room("src", &of_sources);
+	check_room("probes", &of_sources);
 	REQUIRE(file_count > 500);
 	qsort(lines_of_files, file_count, sizeof(*lines_of_files), by_number);
 	CHECK(lines_of_files[file_count / 2] <= MEDIAN_LINES);
 }
 
+static void files_of_tests_are_small(void)
+{
+	file_count = 0;
+	check_room("tests", &of_tests);
+	REQUIRE(file_count > 500);
+}
+
 int main(void)
 {
 	RUN(files_functions_and_rooms_are_small);
+	RUN(files_of_tests_are_small);
 	return check_done();
 }
