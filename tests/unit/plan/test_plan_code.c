@@ -232,6 +232,30 @@ static unsigned count_moved(const struct plan *plan, const struct plan *again)
 	return moved;
 }
 
+/* Waits while another tracer has breakpoints in libc: here they count as the debugger's.
+ */
+#define TRIES       300
+#define TRY_WAIT_US 100000
+
+/* Plan until no site has another place than in `plan`. Returns how many had one the last
+ * time. */
+static unsigned count_moved_at_last(const struct child *child,
+				    const struct plan_options *options,
+				    const struct plan *plan)
+{
+	unsigned moved = 1;
+
+	for (unsigned i = 0; i < TRIES && moved; i++) {
+		_cleanup_(plan_destroyp) struct plan *same = NULL;
+
+		if (i)
+			usleep(TRY_WAIT_US);
+		REQUIRE(!build_on(child->pid, options, &same));
+		moved = count_moved(plan, same);
+	}
+	return moved;
+}
+
 static void debug(void *pid)
 {
 	if (ptrace(PTRACE_SEIZE, *(const pid_t *)pid, NULL, NULL))
@@ -244,7 +268,7 @@ static void check_with_debugger(const struct child *child,
 				const struct plan_options *options,
 				const struct plan *plan)
 {
-	_cleanup_(plan_destroyp) struct plan *same = NULL, *other = NULL;
+	_cleanup_(plan_destroyp) struct plan *other = NULL;
 	struct plan_options unknown = *options;
 	pid_t pid = child->pid;
 	struct child debugger;
@@ -254,8 +278,7 @@ static void check_with_debugger(const struct child *child,
 		return;
 	debugger = child_fork(debug, &pid);
 	unknown.find_breakpoints = NULL;
-	REQUIRE(!build_on(child->pid, options, &same));
-	CHECK_INT(count_moved(plan, same), 0);
+	CHECK_INT(count_moved_at_last(child, options, plan), 0);
 	REQUIRE(!build_on(child->pid, &unknown, &other));
 	CHECK(count_moved(plan, other) > 0);
 	child_end(&debugger);
