@@ -212,13 +212,18 @@ static bool poke_byte(pid_t pid, uint64_t address, uint8_t byte, uint8_t *old)
  * tracer's uprobe, and the kernel would take ours for a hit of that uprobe. In this
  * case an invalid instruction stops the program. Hardware breakpoints would not be
  * reliable: some virtual machines ignore them. */
-static bool set_stop(pid_t pid, struct stop *stop)
+static struct error *set_stop(pid_t pid, struct stop *stop)
 {
 	uint8_t ours;
 
-	return poke_byte(pid, stop->at.address, arch.breakpoint, &stop->old) &&
-	       (stop->old != arch.breakpoint ||
-		poke_byte(pid, stop->at.address, arch.invalid, &ours));
+	if (poke_byte(pid, stop->at.address, arch.breakpoint, &stop->old) &&
+	    (stop->old != arch.breakpoint ||
+	     poke_byte(pid, stop->at.address, arch.invalid, &ours)))
+		return NULL;
+	return error_errno(ERROR_IO, errno,
+			   "cannot set a breakpoint in the dynamic linker of pid %d "
+			   "(start the program first, and trace it with -p PID)",
+			   pid);
 }
 
 static bool is_at(const struct stop *stop, int sig, uint64_t pc)
@@ -289,12 +294,9 @@ static struct error *run_to(struct spawn *s, const struct announcement *to)
 		return error_create(ERROR_UNSUPPORTED, "pid %d: memtrace %s", s->pid,
 				    arch.refuses);
 
-	if (!set_stop(s->pid, &stop))
-		return error_errno(
-			ERROR_IO, errno,
-			"cannot set a breakpoint in the dynamic linker of pid %d (start "
-			"the program first, and trace it with -p PID)",
-			s->pid);
+	err = set_stop(s->pid, &stop);
+	if (err)
+		return err;
 	for (int stops = 0; stops < MAX_STOPS; stops++) {
 		bool is_last;
 		uint64_t pc;
@@ -319,12 +321,9 @@ static struct error *run_to(struct spawn *s, const struct announcement *to)
 			return NULL;
 		}
 		/* The first announcement comes before the libraries are mapped. */
-		if (!set_stop(s->pid, &stop))
-			return error_errno(
-				ERROR_IO, errno,
-				"cannot set a breakpoint in the dynamic linker of pid %d "
-				"(start the program first, and trace it with -p PID)",
-				s->pid);
+		err = set_stop(s->pid, &stop);
+		if (err)
+			return err;
 	}
 	return error_create(
 		ERROR_UNSUPPORTED,

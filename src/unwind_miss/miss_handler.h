@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The miss handler: a thread that finishes the walks that the probes had to stop for lack
  * of an unwind rule. It unwinds the copy of the stack that comes with each miss, and
- * gives the missing rules to the probes. It also stores stacks that came
- * before the tables had room for them. It sleeps while the ring is empty. */
+ * gives the missing rules to the probes. It also stores stacks that came before the
+ * tables had room for them. It sleeps while the rings are empty. */
 #ifndef UNWIND_MISS_MISS_HANDLER_H
 #define UNWIND_MISS_MISS_HANDLER_H
 

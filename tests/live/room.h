@@ -103,9 +103,9 @@ static inline void room_deinit(struct room *room)
 	free(room->root);
 }
 
-static inline struct live_process *room_start_as(const struct room *room, const char *how)
+/* Start a target, and wait until it says that it is ready. */
+static inline struct live_process *start_ready(const char *const argv[])
 {
-	const char *const argv[] = {"chroot", room->root, "/program", how, NULL};
 	struct live_process *target = live_start(argv);
 	json_t *ready = live_read_json(target, TIMEOUT_S);
 
@@ -113,6 +113,13 @@ static inline struct live_process *room_start_as(const struct room *room, const 
 		live_fail("the target did not start: %s", live_stderr(target));
 	json_decref(ready);
 	return target;
+}
+
+static inline struct live_process *room_start_as(const struct room *room, const char *how)
+{
+	const char *const argv[] = {"chroot", room->root, "/program", how, NULL};
+
+	return start_ready(argv);
 }
 
 static inline struct live_process *room_start(const struct room *room)

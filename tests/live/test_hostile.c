@@ -144,13 +144,8 @@ static struct live_process *trap_start(const struct trap *trap)
 {
 	const char *const argv[] = {"chroot", "--userspec=" NOBODY, "/", trap->program,
 				    NULL};
-	struct live_process *target = live_start(argv);
-	json_t *ready = live_read_json(target, TIMEOUT_S);
 
-	if (!ready)
-		live_fail("the target did not start: %s", live_stderr(target));
-	json_decref(ready);
-	return target;
+	return start_ready(argv);
 }
 
 /* A link to `decoy` is at the path of the debug file: memtrace must not open it. */
