@@ -5,7 +5,7 @@
 
 #include "options/options.h"
 
-#define VIEW(name) #name,
+#define VIEW(name, words) #name,
 const char *const choice_view_names[] = {
 #include "render/views/view_rows.h"
 	NULL,
@@ -41,7 +41,7 @@ const char *const choice_colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 #define CHOICE_REPORTS(name) #name,
 #define CHOICE_HIDDEN(name)
-#define FORMAT(name, shown, file, scope) CHOICE_##shown(name)
+#define FORMAT(name, shown, file, scope, words) CHOICE_##shown(name)
 const char *const choice_formats[] = {
 #include "render/format_rows.h"
 	NULL,

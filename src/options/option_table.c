@@ -18,6 +18,22 @@
 	"a file name, which may contain %p (process), %t (time), %n (number) and %%, "   \
 	"or '-'"
 
+/* "; NAME: WORDS" for each value of --format. */
+#define SEPARATOR_LENGTH          2
+#define HELP_REPORTS(name, words) "; " name ": " words
+#define HELP_HIDDEN(name, words)
+#define FORMAT(name, shown, file, scope, words) HELP_##shown(#name, words)
+static const char format_help[] =
+#include "render/format_rows.h"
+	;
+#undef FORMAT
+
+#define VIEW(name, words) #name words ", "
+static const char view_help[] = "what text reports and --csv show: "
+#include "render/views/view_rows.h"
+				"each in its own order unless --sort is given";
+#undef VIEW
+
 #define OPTION(id, ...) [OPTION_##id] = {__VA_ARGS__, .group = GROUP},
 
 const struct option_row option_rows[OPTION_ID_COUNT] = {

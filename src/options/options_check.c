@@ -425,7 +425,7 @@ static bool is_live_only(const char *format)
 	static const struct {
 		const char *name, *scope;
 	} formats[] = {
-#define FORMAT(name, shown, file, scope) {#name, #scope},
+#define FORMAT(name, shown, file, scope, words) {#name, #scope},
 #include "render/format_rows.h"
 #undef FORMAT
 	};

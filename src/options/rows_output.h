@@ -6,10 +6,7 @@
 OPTION(FORMAT,
 	"format", .argument = "FORMAT", .offline = OFFLINE_ALL,
 	.kind = KIND_NAME, FIELD(format), .choices = choice_formats,
-	.help = "brief: what leaks and what is live by cause, and a verdict at the "
-		"end, in the size of the terminal (the default on a terminal unless "
-		"--view, --sort or the like asks for more); text: every stack (the "
-		"default elsewhere); json: one object per report and line")
+	.help = format_help + SEPARATOR_LENGTH)
 
 OPTION(COLOR,
 	"color", .argument = "WHEN", .offline = OFFLINE_ALL,

@@ -45,11 +45,7 @@ OPTION(VIEW,
 	.kind = KIND_NAME, FIELD(view), .choices = choice_view_names,
 	.needs = MODE_BLOCKS,
 	.reshapes = true,
-	.help = "what text reports and --csv show: leaks (the default), growth, "
-		"traffic, peak, allocations (largest single ones), threads, histogram "
-		"(of sizes), lifetimes, processes, functions (what each holds itself and "
-		"with all it calls), tree (of calls), unreachable (blocks that nothing points "
-		"to)")
+	.help = view_help)
 
 OPTION(SORT,
 	"sort", .argument = "KEY", .offline = OFFLINE_ALL,

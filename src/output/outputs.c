@@ -25,7 +25,7 @@ static const struct {
 	const char *name; /* of the renderer */
 	enum output_kind file;
 } formats[] = {
-#define FORMAT(name, shown, file, scope) {#name, OUTPUT_##file},
+#define FORMAT(name, shown, file, scope, words) {#name, OUTPUT_##file},
 #include "render/format_rows.h"
 #undef FORMAT
 };

@@ -29,7 +29,7 @@ static const char *const modes[][6] = {
 	{HERE, "--pprof=-"},
 	{HERE, "--save=-"},
 	{HERE, "--csv=-", "--output-every"},
-#define VIEW(name) {HERE, "--view=" #name},
+#define VIEW(name, words) {HERE, "--view=" #name},
 #include "render/views/view_rows.h"
 #undef VIEW
 	{HERE, "--growth"},

@@ -5,12 +5,13 @@
 
 #include "render/renderer.h"
 
-#define FORMAT(name, shown, file, scope) extern const struct renderer name##_renderer;
+#define FORMAT(name, shown, file, scope, words)                                          \
+	extern const struct renderer name##_renderer;
 #include "render/format_rows.h"
 #undef FORMAT
 
 const struct renderer *const renderers[] = {
-#define FORMAT(name, shown, file, scope) &name##_renderer,
+#define FORMAT(name, shown, file, scope, words) &name##_renderer,
 #include "render/format_rows.h"
 #undef FORMAT
 	NULL,

@@ -5,7 +5,7 @@
 
 #include "render/views/views.h"
 
-#define VIEW(name) extern const struct view_ops view_##name;
+#define VIEW(name, words) extern const struct view_ops view_##name;
 #include "render/views/view_rows.h"
 #undef VIEW
 

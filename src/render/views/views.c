@@ -4,7 +4,7 @@
 #include "render/views/all.h"
 
 const struct view_ops *const views[] = {
-#define VIEW(name) &view_##name,
+#define VIEW(name, words) &view_##name,
 #include "render/views/view_rows.h"
 #undef VIEW
 	NULL,

@@ -31,7 +31,7 @@ static void check_choices(void)
 		CHECK(renderer_find(row->choices[i]));
 		CHECK_CONTAINS(row->help, row->choices[i]);
 	}
-	CHECK_INT(i, 3);
+	CHECK(i >= 3);
 }
 
 /* A view sets its order and the data that it needs. */
