@@ -64,7 +64,7 @@ struct attachment {
 	/* Breakpoints meant for one process are in all processes that map the same
 	 * files. */
 	bool is_wide;
-	/* To find the processes for attach_wide.h; borrowed; NULL: these are not
+	/* To find the processes for attach_wide.h; borrowed; NULL: their code is not
 	 * compared. */
 	struct other_code *others;
 	/* attachment_may_set() has found a process that holds its lock. */

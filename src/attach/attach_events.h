@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Perf events for uprobes, for attach_*.c. They need CAP_SYS_ADMIN. */
+/* Perf events for uprobes. Private to attach/. They need CAP_SYS_ADMIN. */
 #ifndef ATTACH_ATTACH_EVENTS_H
 #define ATTACH_ATTACH_EVENTS_H
 

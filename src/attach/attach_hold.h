@@ -6,8 +6,9 @@
  * kernel/trace/bpf_trace.c). The kernel still runs the link's program for hits by any
  * thread of the process. Existing breakpoints stay, but the kernel removes them when
  * another tracer detaches, and sets none in files that are mapped later. A disabled perf
- * event of a live thread makes the kernel keep them and set new ones. Where threads end
- * before an event can be opened for them, the events are for all processes.
+ * event of a live thread makes the kernel keep the breakpoints and set new ones. If
+ * threads end before an event can be opened for them, the events are opened for all
+ * processes.
  */
 #ifndef ATTACH_ATTACH_HOLD_H
 #define ATTACH_ATTACH_HOLD_H

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May a probe be in all processes that map its file? For probes that were planned for one
- * process (attachment.is_wide), and again for those that were planned for all. */
-#ifndef BPF_ATTACH_WIDE_H
-#define BPF_ATTACH_WIDE_H
+/* Is it safe to set a probe in all processes that map its file? Asked for probes that
+ * were planned for one process (attachment.is_wide), and again for probes planned for
+ * all. */
+#ifndef ATTACH_ATTACH_WIDE_H
+#define ATTACH_ATTACH_WIDE_H
 
 #include "attach/attach.h"
 
-/* Why not: a process has changed the code there in its memory, or its place comes from
- * the target. NULL: it may. Valid as long as self->others. */
+/* Why it is not safe: a process has changed the code there in its memory, or the place
+ * comes from the target. NULL: it is safe. Valid as long as self->others. */
 const char *attach_wide_doubt(const struct attachment *self,
 			      const struct attach_probe *probe);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of the checks, for checks*.c. */
+/* The state of the checks, for check*.c. */
 #ifndef ATTACH_CHECKS_PRIVATE_H
 #define ATTACH_CHECKS_PRIVATE_H
 

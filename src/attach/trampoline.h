@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tests whether the return trampoline of this kernel works in a process that is confined
- * (tracees/confinement.h). The release number does not tell: kernels have had the system
- * call since 6.11, and stable kernels received its exception from seccomp at different
- * times. So a child process confines itself and calls a function that has a return probe.
+ * (tracees/confinement.h). The kernel's version does not say so: kernels have had the
+ * system call since 6.11, but stable kernels exempted it from seccomp at different times.
+ * So a child process confines itself and calls a function that has a return probe.
  */
 #ifndef ATTACH_TRAMPOLINE_H
 #define ATTACH_TRAMPOLINE_H

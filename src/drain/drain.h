@@ -87,8 +87,8 @@ struct drain_wanted {
 };
 
 /* Set is_there[i] for each block: is it in the tables? Their processes must be stopped.
- * What a realloc() holds is not found, nor a block whose stack is not resolved yet.
- * `attached_ns`: snapshot.attached_ns of the snapshot that they are from. */
+ * Blocks that a realloc() holds are not found, nor blocks whose stack is not resolved
+ * yet. `attached_ns`: snapshot.attached_ns of the snapshot that they are from. */
 struct error *drain_find_same(const struct drain_maps *maps,
 			      const struct abi_control *control,
 			      const struct tick_clock *ticks, uint64_t attached_ns,
@@ -111,8 +111,8 @@ struct error *drain_stacks(const struct drain_maps *maps,
 
 /* Add the counters, to the totals of maps->class and to the losses. Calls whose thread
  * died before they returned are counted as abandoned, unless their whole process has
- * exited. They are not looked for again while `kept` (NULL: look in any case) is
- * quiet. */
+ * exited. memtrace does not look for such calls again while `kept` (NULL: look in any
+ * case) is quiet. */
 struct error *drain_counters(const struct drain_maps *maps,
 			     const struct source_sizes *sizes,
 			     const struct drain_slots *slots, struct drain_kept *kept,

@@ -22,8 +22,9 @@ struct drain {
 	struct snapshot *snap;
 	struct abi_control *control;
 	bool settled, fenced;
-	bool fence_failed; /* the wait that the last reading began; journal not open yet
-			    */
+	/* drain_kept_begin() found that programs of the last reading may still run; reset
+	 * when the journal is opened */
+	bool fence_failed;
 	bool is_half_made; /* a slot was read while its block was changing */
 	bool has_moving;   /* a realloc() holds a block, or did when the reading began */
 	uint64_t late_changes;    /* control->late_changes when the journal was opened */
@@ -55,7 +56,7 @@ size_t drain_find_in_bucket(const struct drain *d, uint32_t at, uint64_t key);
 /* Index in snap->blocks of a block that was read so far, or DRAIN_NOWHERE. */
 size_t drain_find(const struct drain *d, uint64_t key);
 
-/* Of a block that was read several times, since it moved during the reading, keep one. */
+/* Keep one copy of a block that was read several times because it moved meanwhile. */
 void drain_remove_copies(struct drain *d, uint64_t key);
 
 /* Add a block to the run of the bucket that is being read. Returns false without
@@ -73,8 +74,8 @@ bool drain_add(struct drain *d, uint64_t key, const struct abi_block *block);
 /* As drain_add(), for a block that a realloc holds. Sets d->has_moving. */
 bool drain_hold(struct drain *d, uint64_t key, const struct abi_block *block);
 
-/* Remove a block that is not held; one that is held. Its place stays until all blocks are
- * read. */
+/* Remove a block that no realloc holds (drain_remove) or that one holds (drain_release).
+ * Its place stays until all blocks are read. */
 void drain_remove(struct drain *d, uint64_t key);
 void drain_release(struct drain *d, uint64_t key);
 

@@ -10,8 +10,8 @@
 /*
  * Fill at_peak, the peak and its time in `snap`, which already has its blocks and stacks.
  * The peak must be frozen (traffic_tables_freeze_peak()), the programs that ran before
- * must have ended, and all late events must be counted. The numbers are exact then: what
- * they lack of the peak are blocks without a call path in the snapshot.
+ * must have ended, and all late events must be counted. The numbers are then exact: only
+ * blocks without a call path in the snapshot are missing from their sum.
  */
 struct error *drain_peak(const struct traffic_tables *tables,
 			 const struct drain_slots *slots, const struct tick_clock *ticks,

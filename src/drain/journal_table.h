@@ -28,14 +28,14 @@ struct error *journal_table_open(struct journal_table *j, int outer, int first,
 /* Can be called on an all-zero struct. */
 void journal_table_close(struct journal_table *j);
 
-/* Let the probes use a half. Waits until all programs that run at present have ended. */
+/* Let the probes use a half. Waits until all running programs have ended. */
 struct error *journal_table_put(const struct journal_table *j, uint32_t half)
 	__attribute__((warn_unused_result));
 
 /* Replace the half, which no program uses, if it has fewer than `entries` entries or as
  * many as there can be. *is_new: it was replaced, and is empty. Does nothing in a process
- * that was forked later: its parent, and other children of that, would go on with the
- * half that no program writes to any more. */
+ * that was forked later: its parent, and other children of its parent, would continue
+ * with the old half, which no program writes to any more. */
 struct error *journal_table_grow(struct journal_table *j, uint32_t half, uint64_t entries,
 				 bool *is_new) __attribute__((warn_unused_result));
 

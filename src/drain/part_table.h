@@ -39,7 +39,7 @@ void part_table_open(struct part_table *t, const char *name, int outer, int firs
 /* Can be called on an all-zero struct. */
 void part_table_close(struct part_table *t);
 
-/* Do `count` parts not exist yet, as far as there can be so many? */
+/* Has the table fewer than `count` parts, and room for more? */
 bool part_table_lacks(const struct part_table *t, uint32_t count);
 
 /* Parts that no probe can use yet. */

@@ -45,13 +45,13 @@ static inline void stack_heads_init(struct record_windows *windows,
 void stack_tables_unmap(struct stack_tables *t);
 
 /* Create the parts that the tables should have: for all stacks that have a number, and
- * ahead of them as many as the probes ask for. Any thread may call this. They are to
- * be put. */
+ * ahead of them as many as the probes ask for. Any thread may call this. The caller
+ * passes the new parts to part_table_put(). */
 struct error *stack_tables_create(struct stack_tables *t,
 				  struct new_parts ret[STACK_TABLES])
 	__attribute__((warn_unused_result));
 
-/* Let the thread that adds parts do so if that is needed. */
+/* Wake the thread that adds parts, if parts are needed. */
 void stack_tables_ask(const struct stack_tables *t);
 
 /* The number of stacks that this process can read. */

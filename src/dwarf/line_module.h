@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One file of a process and its debug info. Private to lines.c. */
+/* One file of a process and its debug info. */
 #ifndef DWARF_LINE_MODULE_H
 #define DWARF_LINE_MODULE_H
 

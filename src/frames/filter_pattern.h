@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pattern of a filter. Private to report/. */
+/* One pattern of a filter. Private to frames/. */
 #ifndef FRAMES_FILTER_PATTERN_H
 #define FRAMES_FILTER_PATTERN_H
 

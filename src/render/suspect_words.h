@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a call path is a leak suspect, in words. Private to render/. */
+/* Why a call path is a leak suspect, in words. For render/ and screen/. */
 #ifndef RENDER_SUSPECT_WORDS_H
 #define RENDER_SUSPECT_WORDS_H
 

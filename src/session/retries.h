@@ -25,7 +25,7 @@ struct retries {
 	struct retry list[RETRIES_MAX];
 	size_t count;
 	uint64_t next_ns; /* no run begins before that time */
-	int last_pid;     /* the last one that had no failure and was chosen */
+	int last_pid;     /* the last chosen process that had no failure */
 };
 
 /* The run of the process has failed. It waits 1 s, and after each further failure twice

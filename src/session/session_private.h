@@ -2,9 +2,8 @@
 /*
  * A run of memtrace, in parts: session.c is its life from the command line to the exit
  * status, session_start.c plans and sets the probes, session_report.c makes the reports,
- * session_last.c makes the last
- * one if the main thread is stuck, and session_say.c says on standard error how the run
- * goes. Private to these files.
+ * session_last.c makes the last report if the main thread is stuck, and session_say.c
+ * says on standard error how the run goes. Private to session/.
  */
 #ifndef SESSION_SESSION_PRIVATE_H
 #define SESSION_SESSION_PRIVATE_H
@@ -42,7 +41,7 @@ struct session {
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
-	bool prints_final_only; /* of the reports, the last one */
+	bool prints_final_only; /* only the last report is printed */
 	bool has_said_left_out; /* a line said that functions are not checked */
 	bool has_said_stripped; /* stripped_note_say() printed its line */
 	uint64_t begun_ns;      /* CLOCK_MONOTONIC */
@@ -105,8 +104,8 @@ struct error *session_start(struct session *s) __attribute__((warn_unused_result
 struct error *session_report(struct session *s, enum report_cause cause)
 	__attribute__((warn_unused_result));
 
-/* If a client of --listen waits for a snapshot, take one and answer. It changes no
- * report: neither growth nor trends count from it. */
+/* If a client of --listen waits for a snapshot, take one and answer. Growth and trends in
+ * reports do not change. */
 void session_observe(struct session *s);
 /* After a report: return free memory to the kernel if that is due (trim.h). */
 void session_trim(struct session *s);
@@ -117,15 +116,15 @@ void session_trim(struct session *s);
  * would go to the terminal. Sets s->interval_ns. */
 struct error *session_screen_start(struct session *s, bool to_terminal)
 	__attribute__((warn_unused_result));
-/* Do what the user wants. True: the run is to end. */
+/* Handle what the user did on the screen. True: end the run. */
 bool session_screen_look(struct session *s);
 /* Does the screen wait for a snapshot? */
 bool session_screen_wants(const struct session *s);
 /* Show the snapshot of a report, which has its names. Only if the screen waits for it. */
 struct error *session_screen_give(struct session *s, const struct snapshot *snap)
 	__attribute__((warn_unused_result));
-/* The run is over: give the terminal back, if the target has exited only when the user
- * says so. */
+/* The run is over: give the terminal back. If the target has exited, wait for the user's
+ * `q` first. */
 void session_screen_end(struct session *s, enum report_cause cause);
 /* Give the terminal back now. */
 void session_screen_stop(struct session *s);
@@ -151,10 +150,10 @@ struct error *session_dry_run(struct session *s) __attribute__((warn_unused_resu
 void session_say_tracing(const struct session *s);
 /* Name the programs that keep objects in a heap of their own. */
 void session_say_own_heaps(const struct session *s);
-/* The start has taken long, if that is because processors are busy. `begun_ns`: when it
- * began, CLOCK_MONOTONIC. */
+/* Say that the start has taken long, if the reason is busy processors. `begun_ns`: when
+ * it began, CLOCK_MONOTONIC. */
 void session_say_slow_start(uint64_t begun_ns);
-/* The run ends later than --duration says, for the same reason. */
+/* Say that the run ends later than --duration asks for, for the same reason. */
 void session_say_late_end(const struct session *s);
 /* How many stacks were walked, and how. */
 void session_say_walks(const struct session *s);
@@ -164,9 +163,9 @@ void session_say_pause(const struct session *s);
 void session_say_verdicts(struct session *s);
 /* A file system does not answer. */
 void session_say_hung(const char *path);
-/* Links are removed later, since this process holds its mmap_lock. */
+/* Links are removed later, because the process `pid` holds its mmap_lock. */
 void session_say_late(int pid);
-/* How many files were left out because of that. */
+/* How many files were left out because of file systems that do not answer. */
 void session_say_given_up(void);
 
 #endif

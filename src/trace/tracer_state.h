@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The members of a tracer. Only for tracer*.c. */
+/* The members of a tracer. Only for tracer*.c and mode_*.c. */
 #ifndef TRACE_TRACER_STATE_H
 #define TRACE_TRACER_STATE_H
 
@@ -420,7 +420,7 @@ void tracer_close_traffic(struct tracer *t);
 
 /* --- tracer_rings.c --------------------------------------------------------------- */
 
-/* Watch the rings that are open; when they have been read; and no longer. */
+/* Begin to watch the open rings; note that they were read; stop watching. */
 void tracer_watch_rings(struct tracer *t);
 void tracer_settle_rings(struct tracer *t);
 void tracer_unwatch_rings(struct tracer *t);

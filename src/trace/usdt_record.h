@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arguments of USDT probes, as records for the BPF programs. Only for tracer*.c. */
+/* The arguments of USDT probes, as records for the BPF programs. For mode_usdt.c. */
 #ifndef TRACE_USDT_RECORD_H
 #define TRACE_USDT_RECORD_H
 

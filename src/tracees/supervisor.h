@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --follow-exec-of: a process that is not traced, but every program that its descendants
- * execute is. Probes are planned for its files, which programs that it starts are likely
- * to map too. The tracer's probes follow its descendants (tracer_await_exec()).
+ * --follow-exec-of: a process that is not traced itself; every program that its
+ * descendants execute is traced. Probes are planned for its files, which programs that it
+ * starts are likely to map too. The tracer's probes follow its descendants
+ * (tracer_await_exec()).
  */
 #ifndef TRACEES_SUPERVISOR_H
 #define TRACEES_SUPERVISOR_H

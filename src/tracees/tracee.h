@@ -39,7 +39,7 @@ struct tracee {
 	uint64_t image_ns; /* when it was last seen to run `image`, CLOCK_MONOTONIC */
 	struct proc_memory memory; /* as last seen */
 	uint64_t memory_ns;        /* when it was last read, CLOCK_MONOTONIC */
-	bool is_stopped;   /* by a signal, or by a debugger at the last two looks */
+	bool is_stopped; /* by a signal; or a debugger stopped it at the last two looks */
 	bool said_stopped; /* a note said so, and it has not run since */
 	struct modules modules;
 	struct proc_maps planned;      /* the mappings at the last plan */

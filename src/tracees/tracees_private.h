@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files that keep the list of traced processes. Only for tracees*.c. */
+/* Shared by the files that keep the list of traced processes. Private to tracees/. */
 #ifndef TRACEES_TRACEES_PRIVATE_H
 #define TRACEES_TRACEES_PRIVATE_H
 
@@ -14,7 +14,7 @@
  * of all processes. */
 #define LOOK_OFTEN_MS 50
 
-/* And otherwise. Each look reads memory use, so that a recent value is known when a
+/* How often otherwise. Each look reads memory use, so that a recent value is known when a
  * process exits. Without kernel events it also checks everything else. */
 #define LOOK_MS 1000
 

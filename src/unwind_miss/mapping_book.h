@@ -21,8 +21,8 @@ struct mapping_piece {
  * running call. One event takes at most as long as copying them. */
 #define MAPPING_PIECES_MAX (1u << 19)
 
-/* The most calls of a book. A target can leave them without end: threads that exit in
- * one. */
+/* Most running calls in a book. A target can leave any number behind, by threads that
+ * exit inside a call. */
 #define MAPPING_CALLS_MAX 1024u
 
 /* A running munmap() or mremap() with the ranges that it removed; they come back if it
@@ -58,7 +58,7 @@ bool mapping_book_apply(struct mapping_book *book, const struct abi_event *event
  * must not keep memtrace from reports and signals. */
 #define MAPPING_READING_NS (1000 * 1000000ull)
 
-/* One reading of all events that are there. */
+/* One reading of all events in the ring. */
 struct mapping_reading {
 	uint64_t since_ns; /* clock_thread_cpu_ns() */
 	uint32_t events;
@@ -66,8 +66,8 @@ struct mapping_reading {
 };
 
 void mapping_reading_begin(struct mapping_reading *reading);
-/* To be asked before each event: must it be dropped? Looks at the clock for every 64th.
- */
+/* Must the next event be dropped? Called before each event; reads the clock at every
+ * 64th. */
 bool mapping_reading_is_late(struct mapping_reading *reading);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * The code of the traced processes over time, for the miss handler: read once from
  * /proc/PID/maps, then updated by the kernel's reports of forks, execs and mappings of
- * code. So a walk that is finished later uses the code of its own time, even if its
- * process has exited. When tracing system-wide, the reports for each process are recorded
- * from its exec on, and evaluated only if the process is asked for. Only for miss
- * handler*.c.
+ * code. So a walk that is finished later uses the code as it was when the walk began,
+ * even if its process has exited. When tracing system-wide, the reports for each process
+ * are recorded from its exec on, and evaluated only if the process is asked for. Private
+ * to unwind_miss/.
  */
 #ifndef UNWIND_MISS_MISS_CODE_H
 #define UNWIND_MISS_MISS_CODE_H
@@ -36,9 +36,10 @@ struct process_code {
 	/* CLOCK_MONOTONIC ns before its mappings were last read; 0: never */
 	uint64_t read_ns;
 	uint64_t moves; /* miss_code.moves() at that time */
-	/* miss_code_look_again() does nothing before; CLOCK_MONOTONIC ns */
+	/* miss_code_look_again() does nothing before this time; CLOCK_MONOTONIC ns */
 	uint64_t next_look_ns;
-	/* the mappings could not be read, and are not read before; CLOCK_MONOTONIC ns */
+	/* the mappings could not be read; the next try is not before this time,
+	 * CLOCK_MONOTONIC ns */
 	uint64_t next_read_ns;
 	struct budget reading; /* time spent reading its mappings */
 	/* when its code last changed, CLOCK_MONOTONIC ns; 0: not since the first reading
@@ -70,7 +71,7 @@ typedef void code_replaced_fn(void *arg, uint32_t slot, const struct code_replac
 struct code_change {
 	bool is_any;
 	bool is_unreported; /* the kernel may not have reported it: read the mappings */
-	bool is_moved;      /* some of it were moves, which the kernel does not report */
+	bool is_moved; /* some changes were moves, which the kernel does not report */
 	/* When it happened, CLOCK_MONOTONIC ns: after after_ns; the new code is there
 	 * since since_ns. 0: unknown. */
 	uint64_t after_ns, since_ns;
@@ -127,8 +128,8 @@ bool miss_code_look(struct miss_code *code, struct process_code *process);
 /* As miss_code_look(), for a pc in unknown code; not too often. */
 bool miss_code_look_again(struct miss_code *code, struct process_code *process);
 
-/* Drop the code of the past. Later walks are not older than `before_ns`, nor are they of
- * processes without a slot that exited before then. */
+/* Drop old code: no later walk is older than `before_ns`, or of a process without a slot
+ * that exited before then. */
 void miss_code_prune(struct miss_code *code, uint64_t before_ns);
 
 /* Read what the process `pid` maps now. The caller passes *ret to proc_maps_deinit().

@@ -25,7 +25,7 @@ struct error *miss_handler_wait(struct miss_handler *handler)
 void miss_handler_destroy(struct miss_handler *handler);
 
 /* Read the unwind information of a process, if counting has not begun. Otherwise, and if
- * this fails, that happens at the process's first miss. The miss handler itself follows
+ * this fails, it is read at the process's first miss. The miss handler itself follows
  * later mappings, forks and execs of the process. */
 void miss_handler_prepare(struct miss_handler *handler, uint32_t slot);
 
@@ -62,8 +62,8 @@ void miss_handler_sweep(struct miss_handler *handler);
 void miss_handler_count(struct miss_handler *handler, struct miss_handler_counts *ret);
 
 /* In a forked child, which lacks the thread: from now on handle no misses. Those in the
- * ring count as lost. False: the thread was just changing the numbers of stacks; fork
- * again. */
+ * ring count as lost. False: the fork came while the thread was changing the numbers of
+ * stacks; fork again. */
 bool miss_handler_cut_off(struct miss_handler *handler);
 
 #endif

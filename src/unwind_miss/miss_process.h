@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that the miss handler knows, by slot; keeps their rules up to date when
- * their code changes. Only for miss handler*.c. */
+ * their code changes. Private to unwind_miss/. */
 #ifndef UNWIND_MISS_MISS_PROCESS_H
 #define UNWIND_MISS_MISS_PROCESS_H
 

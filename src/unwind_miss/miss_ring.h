@@ -47,7 +47,7 @@ void miss_ring_close(struct miss_ring *r);
 
 /* Let the probes use the ring. This takes some 10 ms. */
 void miss_ring_begin(struct miss_ring *r);
-/* Wait until another thread has done that. */
+/* Wait until miss_ring_begin() has ended in another thread. */
 struct error *miss_ring_wait(struct miss_ring *r) __attribute__((warn_unused_result));
 
 /* Have records found no room since the last miss_ring_fit()? */

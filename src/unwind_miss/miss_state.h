@@ -52,8 +52,8 @@ struct miss_batch {
 	unsigned walks[ABI_MISS_RINGS]; /* misses taken out of each ring */
 	bool has_more[ABI_MISS_RINGS];  /* it has more misses */
 	bool is_empty;                  /* no ring has any */
-	bool is_sweeping;               /* and there are more unwind tables to build */
-	/* and there are, but what is left of the allowance is for misses */
+	bool is_sweeping; /* is_empty, and there are unwind tables to build */
+	/* the same, but the rest of the allowance is reserved for misses */
 	bool is_waiting;
 	/* How long to leave misses in the ring, since the allowance is spent, in ns; 0:
 	 * it is not spent. */

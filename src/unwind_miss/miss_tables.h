@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives the probes the unwind rules of whole files for the processes that the miss
- * handler knows: the regions of the files and the layout of each process. Only for
- * miss handler*.c and miss_walk.c. */
+ * handler knows: the regions of the files and the layout of each process. Private to
+ * unwind_miss/. */
 #ifndef UNWIND_MISS_MISS_TABLES_H
 #define UNWIND_MISS_MISS_TABLES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finishes a walk that the probes could not finish: unwinds the copy of the stack, and
- * thereby finds the unwind rules that the probes lacked. Only for miss handler.c. */
+ * thereby finds the unwind rules that the probes lacked. Private to unwind_miss/. */
 #ifndef UNWIND_MISS_MISS_WALK_H
 #define UNWIND_MISS_MISS_WALK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames and callers in the brief report. Private to render/. */
+/* Frames and callers in the brief report. For render/ and screen/. */
 #ifndef RENDER_TEXT_BRIEF_FRAMES_H
 #define RENDER_TEXT_BRIEF_FRAMES_H
 

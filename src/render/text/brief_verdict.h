@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verdict of a report in words. Private to render/. */
+/* The verdict of a report in words. For render/ and screen/. */
 #ifndef RENDER_TEXT_BRIEF_VERDICT_H
 #define RENDER_TEXT_BRIEF_VERDICT_H
 

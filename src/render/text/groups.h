@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of functions and other groups of frames in tables. Private to render/. */
+/* Names of functions and other groups of frames in tables. For render/ and screen/. */
 #ifndef RENDER_TEXT_GROUPS_H
 #define RENDER_TEXT_GROUPS_H
 
