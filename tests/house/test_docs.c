@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The documentation: every link within it leads somewhere, every page can be found from
- * README.md, and README.md stays short. */
+ * README.md, and README.md stays short. Units let memtrace work. */
 #include "check.h"
 
 #include <ctype.h>
@@ -179,8 +179,26 @@ static void readme_is_short(void)
 	free(readme);
 }
 
+/* RestrictSUIDSGID= makes openat2(2) fail, which memtrace opens the target's files by. */
+static void units_let_memtrace_open_files(void)
+{
+	static const char *const units[] = {"packaging/memtrace@.service.in",
+					    "examples/service/memtrace-listen@.service"};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		char *text = page_read(units[i]);
+
+		REQUIRE(text);
+		CHECK_CONTAINS(text, "\n[Service]\n");
+		if (strstr(text, "\nRestrictSUIDSGID="))
+			CHECK_FAIL("%s sets RestrictSUIDSGID", units[i]);
+		free(text);
+	}
+}
+
 int main(void)
 {
+	RUN(units_let_memtrace_open_files);
 	RUN(links_lead_to_files_and_headings);
 	RUN(readme_links_to_every_page);
 	RUN(readme_is_short);
