@@ -205,17 +205,7 @@ static bool note_returns(struct reading *r)
 
 static uint32_t index_of(const struct flow *flow, uint32_t offset)
 {
-	uint32_t low = 0, high = (uint32_t)flow->insns.len;
-
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (flow->insns.data[middle].offset <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)vec_count_up_to(&flow->insns, offset, offset) - 1;
 }
 
 static void link_insn(struct flow *flow, const struct reading *r, struct flow_insn *at)

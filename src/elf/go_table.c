@@ -6,6 +6,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "util/bisect.h"
+
 #define GO_2   0xfffffffbu
 #define GO_16  0xfffffffau
 #define GO_18  0xfffffff0u
@@ -187,17 +189,7 @@ bool go_table_init(struct go_table *table, const void *data, size_t size_bytes,
 /* The number of functions that begin at or below `address`. */
 static uint64_t count_up_to(const struct go_table *table, uint64_t address)
 {
-	uint64_t low = 0, high = table->count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (start_of(table, middle) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(table->count, i, start_of(table, i) <= address);
 }
 
 uint64_t go_table_next(const struct go_table *table, uint64_t address)

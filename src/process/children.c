@@ -76,26 +76,10 @@ static struct error *read_all(struct processes *all)
 	return NULL;
 }
 
-/* Index of the first process whose parent's pid is at least `parent`. */
-static size_t find_first(const struct processes *all, int parent)
-{
-	size_t low = 0, high = all->list.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all->list.data[middle].parent < parent)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Pids are reused while we read, so the parents may form a cycle: is_known ends it. */
 static bool add_children_of(struct processes *all, int parent, struct children *ret)
 {
-	for (size_t i = find_first(all, parent);
+	for (size_t i = vec_count_up_to(&all->list, parent, parent - 1);
 	     i < all->list.len && all->list.data[i].parent == parent; i++) {
 		struct process *process = &all->list.data[i];
 

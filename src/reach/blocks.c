@@ -248,17 +248,8 @@ static bool add_cluster(struct reach_blocks *b, uint64_t gib, uint32_t first,
 /* The last block that starts in the GiB or before, from `first` on. */
 static uint32_t last_of(const struct reach_blocks *b, uint64_t gib, uint32_t first)
 {
-	uint32_t low = first, high = b->count;
-
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (b->start[middle] >> REACH_GIB_SHIFT <= gib)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return first - 1 +
+	       bisect(b->count - first, i, b->start[first + i] >> REACH_GIB_SHIFT <= gib);
 }
 
 static bool add_clusters(struct reach_blocks *b)
@@ -366,15 +357,7 @@ void reach_blocks_deinit(struct reach_blocks *blocks)
 static uint32_t first_above(const struct reach_blocks *b, uint64_t address,
 			    uint32_t first, uint32_t limit)
 {
-	while (first < limit) {
-		uint32_t middle = first + (limit - first) / 2;
-
-		if (b->start[middle] <= address)
-			first = middle + 1;
-		else
-			limit = middle;
-	}
-	return first;
+	return first + bisect(limit - first, i, b->start[first + i] <= address);
 }
 
 /* Cells have about one block each; where they have many, steps double. */

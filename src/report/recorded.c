@@ -6,6 +6,7 @@
 
 #include "report/lenders.h"
 #include "report/name_book.h"
+#include "util/bisect.h"
 #include "util/cleanup.h"
 #include "util/hashmap.h"
 
@@ -238,17 +239,9 @@ static const struct snapshot_name *find(const struct symbolizer *self, uint64_t 
 {
 	const struct recorded_symbolizer *recorded =
 		(const struct recorded_symbolizer *)self;
-	size_t low = 0, high = recorded->count;
+	/* The first name with an address above `call`. */
+	size_t low = bisect(recorded->count, i, recorded->names[i].address <= call);
 
-	/* Afterwards `low` is the first name with an address above `call`. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (recorded->names[middle].address <= call)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < recorded->count && recorded->names[low].address == call + 1)
 		return &recorded->names[low];
 	/* No byte precedes a return address of 0. */
@@ -327,7 +320,6 @@ static void recorded_destroy(struct symbolizer *self)
 }
 
 static const struct symbolizer_ops names_and_lines = {
-	.name = "recorded",
 	.resolve = recorded_resolve,
 	.find_sources = recorded_find_sources,
 	.known_frames = recorded_frames,
@@ -335,7 +327,6 @@ static const struct symbolizer_ops names_and_lines = {
 };
 
 static const struct symbolizer_ops names_only = {
-	.name = "recorded names",
 	.resolve = recorded_resolve,
 	.known_frames = recorded_frames,
 	.destroy = recorded_destroy,
@@ -426,17 +417,7 @@ static bool make_frames(struct recorded_symbolizer *self, bool with_lines)
 /* The index of the first name of a process, or of a later one. */
 static size_t first_name(const struct snapshot *snap, uint32_t process)
 {
-	size_t low = 0, high = snap->names.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (snap->names.data[middle].process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(snap->names.len, i, snap->names.data[i].process < process);
 }
 
 struct error *report_recorded_symbolizer(const struct snapshot *snap, uint32_t process,

@@ -59,17 +59,8 @@ static size_t count_up_to(const struct cfi_index *index, uint64_t address)
 {
 	/* No image is so large that the difference overflows. */
 	int64_t want = (int64_t)(address - index->table_base);
-	size_t low = 0, high = index->table_len;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table_number(index->table, middle, 0) <= want)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(index->table_len, i, table_number(index->table, i, 0) <= want);
 }
 
 /* Find the offset of the FDE of the last function that begins at or before `address`. */

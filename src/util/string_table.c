@@ -108,16 +108,7 @@ bool string_table_owns(const struct string_table *table, const char *text)
 uint32_t string_table_index(const struct string_table *table, const char *text)
 {
 	uint32_t start = (uint32_t)(text - table->bytes.data);
-	size_t low = 0, high = table->starts.len;
 
-	/* At the end `low` is the first string that starts after it. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->starts.data[middle] <= start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint32_t)low - 1;
+	return (uint32_t)bisect(table->starts.len, at, table->starts.data[at] <= start) -
+	       1;
 }

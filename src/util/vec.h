@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/bisect.h"
+
 #define VEC(type)                                                                        \
 	struct {                                                                         \
 		type *data;                                                              \
@@ -74,19 +76,7 @@ static inline void vec_append_(void *data, size_t *len, const void *from, size_t
 /* The number of elements with `member` <= `limit`, in a vector sorted by `member`: the
  * index of the first element above. `limit` is evaluated repeatedly. */
 #define vec_count_up_to(v, member, limit)                                                \
-	__extension__({                                                                  \
-		size_t low_ = 0, high_ = (v)->len;                                       \
-                                                                                         \
-		while (low_ < high_) {                                                   \
-			size_t middle_ = low_ + (high_ - low_) / 2;                      \
-                                                                                         \
-			if ((v)->data[middle_].member <= (limit))                        \
-				low_ = middle_ + 1;                                      \
-			else                                                             \
-				high_ = middle_;                                         \
-		}                                                                        \
-		low_;                                                                    \
-	})
+	bisect((v)->len, at_, (v)->data[at_].member <= (limit))
 
 #define vec_deinit(v)                                                                    \
 	do {                                                                             \

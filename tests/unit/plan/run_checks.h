@@ -138,19 +138,12 @@ static inline void see_sites(struct tracee *t, struct call *c,
 /* The instruction at an address, or NULL if it is not in the graph. */
 static inline const struct cfg_insn *insn_at(const struct cfg *cfg, uint64_t address)
 {
-	size_t low = 0, high = cfg->insns.len;
+	size_t low, real = cfg->insns.len;
 
 	/* Pseudo instructions come last. */
-	while (high && cfg->insns.data[high - 1].is_pseudo)
-		high--;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cfg->insns.data[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	while (real && cfg->insns.data[real - 1].is_pseudo)
+		real--;
+	low = bisect(real, i, cfg->insns.data[i].address < address);
 	return low < cfg->insns.len && !cfg->insns.data[low].is_pseudo &&
 			       cfg->insns.data[low].address == address
 		       ? &cfg->insns.data[low]
