@@ -84,10 +84,7 @@ struct error *callees_init(struct callees *ret, struct elf_file *file, uint64_t 
 	*ret = (struct callees){.file = file, .text_bias = text_bias};
 	err = elf_links_read(file, &ret->links);
 	/* Without links, calls through the linkage table have unknown callees. */
-	if (err && err->code != ERROR_NO_MEMORY) {
-		error_destroy(err);
-		err = NULL;
-	}
+	err = error_only_no_memory(err);
 	if (!err)
 		err = find_known(ret);
 	if (err)

@@ -75,12 +75,8 @@ static struct error *try_fd(struct wanted *wanted, int fd, const char *path)
 	if (fd < 0)
 		return NULL;
 	err = debug_elf_open(fd, &image);
-	if (err) {
-		if (err->code == ERROR_NO_MEMORY)
-			return err;
-		error_destroy(err);
-		return NULL;
-	}
+	if (err)
+		return error_only_no_memory(err);
 	if (!serves(wanted, image)) {
 		debug_elf_close(image);
 		return NULL;

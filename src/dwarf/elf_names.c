@@ -199,9 +199,5 @@ struct error *elf_names_from_debugdata(const struct debug_elf *image,
 	if (!bytes)
 		return NULL;
 	err = debug_elf_from_memory(bytes, size, &inner);
-	if (err && err->code != ERROR_NO_MEMORY) {
-		error_destroy(err);
-		return NULL;
-	}
-	return err ? err : elf_names_create(inner, ret);
+	return err ? error_only_no_memory(err) : elf_names_create(inner, ret);
 }

@@ -109,12 +109,8 @@ static struct error *try_fd(struct attempt *attempt, int fd)
 		return NULL;
 	}
 	err = split_file_open(fd, *search->memory_bytes, &file);
-	if (err) {
-		if (err->code == ERROR_NO_MEMORY)
-			return err;
-		error_destroy(err);
-		return NULL;
-	}
+	if (err)
+		return error_only_no_memory(err);
 	if (split_file_is_package(file) == want_package) {
 		if (!want_package)
 			err = take_unit(attempt, file);

@@ -236,9 +236,9 @@ struct error *split_unit_create(const struct split_skeleton *skeleton,
 	unit->skeleton = *skeleton;
 	unit->sections = *sections;
 	err = load(unit, budget, memory_bytes, &loaded);
-	if (err && err->code == ERROR_NO_MEMORY)
+	err = error_only_no_memory(err);
+	if (err)
 		return err;
-	error_destroy(err);
 	if (!loaded || !find_unit(unit, budget)) {
 		*memory_bytes = before;
 		return NULL;

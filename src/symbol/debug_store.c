@@ -282,9 +282,5 @@ struct error *debug_store_find(struct debug_store *store, const struct stored_co
 		return NULL;
 	answer = wire_read(&out);
 	err = names_get_frame(&answer, symbol, sources);
-	if (err && err->code != ERROR_NO_MEMORY) {
-		error_destroy(err);
-		return NULL;
-	}
-	return err;
+	return error_only_no_memory(err);
 }

@@ -408,11 +408,8 @@ static struct error *remote_resolve(struct symbolizer *base, uint64_t address,
 		err = names_get_frame(&answer, ret, &remote->sources);
 	}
 	remote->address = address;
-	if (!err || err->code == ERROR_NO_MEMORY)
-		return err;
-	/* Otherwise the frame has no name. */
-	error_destroy(err);
-	return NULL;
+	/* After other errors the frame has no name. */
+	return error_only_no_memory(err);
 }
 
 /* The source frames that came with the symbol. */
@@ -474,7 +471,6 @@ static void remote_destroy(struct symbolizer *base)
 }
 
 static const struct symbolizer_ops remote_ops = {
-	.name = "reader",
 	.resolve = remote_resolve,
 	.find_sources = remote_find_sources,
 	.mappings_changed = remote_mappings_changed,

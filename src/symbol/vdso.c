@@ -24,9 +24,5 @@ struct error *vdso_names(struct elf_names **ret)
 		return error_no_memory();
 	memcpy(copy, header, size);
 	err = debug_elf_from_memory(copy, size, &image);
-	if (err && err->code != ERROR_NO_MEMORY) {
-		error_destroy(err);
-		return NULL;
-	}
-	return err ? err : elf_names_create(image, ret);
+	return err ? error_only_no_memory(err) : elf_names_create(image, ret);
 }

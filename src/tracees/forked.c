@@ -11,11 +11,8 @@ struct error *forked_find(const struct options *options, struct children *ret)
 	*ret = (struct children){0};
 	if (options->follow_forks && options->pid_count && !options->follow_exec_of)
 		err = children_find(options->pids, options->pid_count, ret);
-	if (!err || err->code == ERROR_NO_MEMORY)
-		return err;
 	/* The line is only a hint, so it may be missing. */
-	error_destroy(err);
-	return NULL;
+	return error_only_no_memory(err);
 }
 
 void forked_say(const struct children *children, FILE *out)

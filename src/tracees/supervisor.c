@@ -62,10 +62,7 @@ static struct error *open_running(struct tracees *ts, int pid, struct plan **ret
 	while (ts->list.len > count)
 		tracee_destroy(ts->list.data[--ts->list.len]);
 	ts->untraced.count = untraced;
-	if (err->code == ERROR_NO_MEMORY)
-		return err;
-	error_destroy(err);
-	return NULL;
+	return error_only_no_memory(err);
 }
 
 static struct error *add_plan(struct plans *plans, struct plan *plan)

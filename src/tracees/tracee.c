@@ -144,12 +144,7 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 struct error *tracee_try_symbols(struct tracee *t, const struct options *options,
 				 struct reader *reader)
 {
-	struct error *err = tracee_open_symbols(t, options, reader);
-
-	if (!err || err->code == ERROR_NO_MEMORY)
-		return err;
-	error_destroy(err);
-	return NULL;
+	return error_only_no_memory(tracee_open_symbols(t, options, reader));
 }
 
 /* For qsort(3) and bsearch(3). */

@@ -254,10 +254,7 @@ static struct error *follow_first(struct tracees *ts, struct tracee *t)
 		tracees_note(ts, t, "may lose its probes: %s", why ? why : "?");
 		t->is_refused = true;
 	}
-	if (err && err->code != ERROR_NO_MEMORY) {
-		error_destroy(err);
-		err = NULL;
-	}
+	err = error_only_no_memory(err);
 	if (err || probes != TRACER_PROBES_ENDED)
 		return err;
 	tracees_plan_anew(ts, t);

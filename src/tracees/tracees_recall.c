@@ -253,9 +253,5 @@ struct error *tracees_recall(struct tracees *ts, const struct families *families
 		t->reported_code = NULL;
 	}
 	/* Errors only mean that frames stay without names. */
-	if (err && err->code != ERROR_NO_MEMORY) {
-		error_destroy(err);
-		err = NULL;
-	}
-	return err;
+	return error_only_no_memory(err);
 }

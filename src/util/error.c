@@ -96,6 +96,14 @@ struct error *error_first(struct error *first, struct error *second)
 	return first;
 }
 
+struct error *error_only_no_memory(struct error *err)
+{
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return err;
+	error_destroy(err);
+	return NULL;
+}
+
 void error_destroy(struct error *err)
 {
 	if (!err || err == &out_of_memory)

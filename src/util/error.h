@@ -56,6 +56,10 @@ struct error *error_with_detail(struct error *err, const char *detail)
 struct error *error_first(struct error *first, struct error *second)
 	__attribute__((warn_unused_result));
 
+/* For what may be missing: keeps an error only if memory is out. Frees any other one, and
+ * returns NULL. NULL for NULL. */
+struct error *error_only_no_memory(struct error *err) __attribute__((warn_unused_result));
+
 /* Free an error; NULL is fine. */
 void error_destroy(struct error *err);
 

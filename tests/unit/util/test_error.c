@@ -100,6 +100,13 @@ static void the_first_of_two(void)
 	error_destroy(a);
 }
 
+static void only_no_memory(void)
+{
+	CHECK(!error_only_no_memory(NULL));
+	CHECK(!error_only_no_memory(error_create(ERROR_IO, "a")));
+	CHECK(error_only_no_memory(error_no_memory()) == error_no_memory());
+}
+
 int main(void)
 {
 	RUN(carries_code_and_message);
@@ -109,5 +116,6 @@ int main(void)
 	RUN(out_of_memory_is_static);
 	RUN(take_hands_over);
 	RUN(the_first_of_two);
+	RUN(only_no_memory);
 	return check_done();
 }
