@@ -150,16 +150,6 @@ static struct error *try_both(struct attempt *attempt, const char *dir, const ch
 	return err ? err : try_in(attempt, false, dir, name);
 }
 
-/* Does the path contain ".."? It would lead out of our debug directories. */
-static bool leads_up(const char *path)
-{
-	for (const char *at = path; (at = strstr(at, "..")); at += 2) {
-		if ((at == path || at[-1] == '/') && (!at[2] || at[2] == '/'))
-			return true;
-	}
-	return false;
-}
-
 /* Search below the directories of debug files. */
 static struct error *try_dirs(struct attempt *attempt, const char *path)
 {
@@ -167,7 +157,7 @@ static struct error *try_dirs(struct attempt *attempt, const char *path)
 	struct error *err = NULL;
 
 	for (; !err && dir && *dir; dir++) {
-		if (!leads_up(path))
+		if (!path_leads_up(path))
 			err = try_in(attempt, false, *dir, path);
 		if (!err && strchr(path, '/'))
 			err = try_in(attempt, false, *dir, path_base_name(path));

@@ -65,20 +65,11 @@ static const char *below(const char *path, const char *prefix)
 	return path + size;
 }
 
-static bool leads_up(const char *path)
-{
-	for (const char *at = path; (at = strstr(at, "..")); at += 2) {
-		if ((at == path || at[-1] == '/') && (!at[2] || at[2] == '/'))
-			return true;
-	}
-	return false;
-}
-
 static bool is_debug_path(const struct open_policy *policy, const char *path)
 {
 	const char *const *dir = policy->debug_dirs;
 
-	if (leads_up(path))
+	if (path_leads_up(path))
 		return false;
 	if (below(path, DEBUG_SYSTEM_DIR))
 		return true;
@@ -160,7 +151,7 @@ static int find_in(int directory, const char *rest, bool no_follow)
 
 	if (root)
 		return find_below_root(directory, root, no_follow);
-	if (is_magic(name) && !leads_up(name))
+	if (is_magic(name) && !path_leads_up(name))
 		return openat(directory, name,
 			      O_PATH | O_CLOEXEC | (no_follow ? O_NOFOLLOW : 0));
 	/* A thread's directory has the same entries. */
