@@ -17,9 +17,6 @@ enum go_switch {
 	GO_SWITCH_SP,
 };
 
-/* The longest code that go_switch_read() recognizes. */
-#define GO_SWITCH_MAX_BYTES 64u
-
 /* Read the code at a return address. */
 enum go_switch go_switch_read(const uint8_t *code, size_t size_bytes,
 			      int32_t *ret_offset);

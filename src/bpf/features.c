@@ -47,9 +47,9 @@ int kernel_load_empty(uint32_t type, uint32_t attach_type)
 	return kernel_load(type, insns, sizeof(insns) / sizeof(*insns), attach_type);
 }
 
-bool kernel_loads(uint32_t type, const struct bpf_insn *insns, uint32_t count)
+bool kernel_loads(const struct bpf_insn *insns, uint32_t count)
 {
-	_cleanup_(closep) int fd = kernel_load(type, insns, count, 0);
+	_cleanup_(closep) int fd = kernel_load(BPF_PROG_TYPE_KPROBE, insns, count, 0);
 
 	return fd >= 0;
 }
@@ -62,7 +62,7 @@ static bool has_helper(int helper)
 		INSN_RETURN_0,
 	};
 
-	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
+	return kernel_loads(insns, sizeof(insns) / sizeof(*insns));
 }
 
 static bool has_atomics(void)
@@ -76,7 +76,7 @@ static bool has_atomics(void)
 		INSN_RETURN_0,
 	};
 
-	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
+	return kernel_loads(insns, sizeof(insns) / sizeof(*insns));
 }
 
 /* A kernel under lockdown for "confidentiality" does not offer the helper and rejects
@@ -94,7 +94,7 @@ static bool has_kernel_reads(void)
 		INSN_RETURN_0,
 	};
 
-	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
+	return kernel_loads(insns, sizeof(insns) / sizeof(*insns));
 }
 
 static bool has_may_goto(void)
@@ -106,7 +106,7 @@ static bool has_may_goto(void)
 		INSN_RETURN_0,
 	};
 
-	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
+	return kernel_loads(insns, sizeof(insns) / sizeof(*insns));
 }
 
 /* A kernel that supports this attach type checks the path, and rejects a directory with

@@ -31,7 +31,7 @@ int kernel_load(uint32_t type, const struct bpf_insn *insns, uint32_t count,
 int kernel_load_empty(uint32_t type, uint32_t attach_type);
 
 /* Does the kernel accept this program? */
-bool kernel_loads(uint32_t type, const struct bpf_insn *insns, uint32_t count);
+bool kernel_loads(const struct bpf_insn *insns, uint32_t count);
 
 void kernel_features_detect(struct kernel_features *ret);
 

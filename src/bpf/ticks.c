@@ -37,7 +37,7 @@ static struct jiffies_reader load_reader(void)
 	const struct bpf_insn lower[] = {insns[0], insns[2]};
 	const uint32_t count = sizeof(insns) / sizeof(*insns);
 
-	if (!kernel_loads(BPF_PROG_TYPE_KPROBE, insns, count))
+	if (!kernel_loads(insns, count))
 		return (struct jiffies_reader){-1, -1};
 	return (struct jiffies_reader){
 		.lower = kernel_load(BPF_PROG_TYPE_SOCKET_FILTER, lower, count - 1, 0),

@@ -364,9 +364,9 @@ static bool find(struct finder *f)
 	return make_causes(f) && (f->known || keep_places(f));
 }
 
-struct error *causes_find_next(const struct report *report,
-			       const struct report_section *section,
-			       const struct causes *known, struct causes *ret)
+struct error *causes_find(const struct report *report,
+			  const struct report_section *section,
+			  const struct causes *known, struct causes *ret)
 {
 	struct finder f = {.report = report,
 			   .section = section,
@@ -378,12 +378,6 @@ struct error *causes_find_next(const struct report *report,
 	ok = find(&f);
 	vec_deinit(&f.paths);
 	return ok ? NULL : error_no_memory();
-}
-
-struct error *causes_find(const struct report *report,
-			  const struct report_section *section, struct causes *ret)
-{
-	return causes_find_next(report, section, NULL, ret);
 }
 
 void causes_deinit(struct causes *causes)

@@ -41,24 +41,19 @@ struct causes {
 	/* By report_frame.index, of frames of the parts. */
 	const struct code_origin *origins;
 	struct cause_part *parts; /* the parts of all causes */
-	struct cause_book *book;  /* for causes_find_next() */
+	struct cause_book *book;  /* for the next causes_find() */
 };
 
-/* Group the rows and the suspects of a section of `report`. `ret` refers to the report.
- * The caller calls causes_deinit() on it, also after an error. Fails only if memory is
- * out. */
-struct error *causes_find(const struct report *report,
-			  const struct report_section *section, struct causes *ret)
-	__attribute__((warn_unused_result));
 /*
- * The same, in less time, for a later report of the same run. `known` (NULL: none) are
- * the causes that causes_find() found in the section of the same class of an earlier
- * report, whose frames this report has where nothing has changed
- * (report_options.known). `known` must outlive `ret`.
+ * Group the rows and the suspects of a section of `report`. `ret` refers to the report.
+ * The caller calls causes_deinit() on it, also after an error. Fails only if memory is
+ * out. `known` (NULL: none) are the causes of the section of the same class of an earlier
+ * report of the same run, whose frames this report has where nothing has changed
+ * (report_options.known): with them it takes less time. `known` must outlive `ret`.
  */
-struct error *causes_find_next(const struct report *report,
-			       const struct report_section *section,
-			       const struct causes *known, struct causes *ret)
+struct error *causes_find(const struct report *report,
+			  const struct report_section *section,
+			  const struct causes *known, struct causes *ret)
 	__attribute__((warn_unused_result));
 void causes_deinit(struct causes *causes);
 

@@ -177,9 +177,9 @@ struct error *judgement_init(struct judgement *ret, const struct report *report,
 	*ret = (struct judgement){.verdict = {.kind = VERDICT_EMPTY}};
 	for (size_t i = 0; i < report->section_count; i++) {
 		const struct report_section *section = &report->sections[i];
-		struct error *err = causes_find_next(report, section,
-						     known ? &known->causes[i] : NULL,
-						     &ret->causes[i]);
+		struct error *err =
+			causes_find(report, section, known ? &known->causes[i] : NULL,
+				    &ret->causes[i]);
 		struct verdict other;
 
 		ret->section_count++;

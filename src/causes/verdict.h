@@ -52,7 +52,7 @@ struct judgement {
 };
 
 /* Judge all sections. `ret` refers to the report, and its verdict to its causes. `known`
- * is the judgement of an earlier report, for causes_find_next(), or NULL. The caller
+ * is the judgement of an earlier report, for causes_find(), or NULL. The caller
  * calls judgement_deinit() on it, also after an error. Fails only if memory is out. */
 struct error *judgement_init(struct judgement *ret, const struct report *report,
 			     const struct judgement *known)

@@ -203,15 +203,12 @@ bool place_choose(const uint8_t *code, size_t size, const struct place_request *
 	if (request->wants_return && sites.both.reason) {
 		*ret = sites.both;
 		ret->return_delta = ret->entry_delta;
-		ret->return_emulated = true;
 		return true;
 	}
 	if (sites.entry.reason && (!request->wants_return || sites.has_return)) {
 		*ret = sites.entry;
-		if (request->wants_return) {
+		if (request->wants_return)
 			ret->return_delta = sites.return_delta;
-			ret->return_emulated = true;
-		}
 		return true;
 	}
 

@@ -47,7 +47,6 @@ struct place {
 	/* With wants_return: the return probe's site, where rsp points to the return
 	 * address. If it is the entry site, both probes share one breakpoint. */
 	uint32_t return_delta;
-	bool return_emulated;
 
 	const char *reason; /* static */
 };

@@ -102,12 +102,6 @@ void part_table_put(const struct new_parts *parts)
 			__atomic_store_n(&t->is_unput, true, __ATOMIC_SEQ_CST);
 }
 
-void part_table_put_all(struct part_table *t)
-{
-	part_table_put(
-		&(struct new_parts){t, 0, __atomic_load_n(&t->known, __ATOMIC_SEQ_CST)});
-}
-
 /* Open the next part if another process has added it. */
 static bool open_next(struct part_table *t)
 {

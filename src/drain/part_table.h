@@ -32,7 +32,7 @@ struct part_table {
 };
 
 /* `outer` is the array of maps NAME and `first` the map NAME_part, which becomes the only
- * part. The probes can use it after part_table_put_all(). The table can get room for
+ * part. The probes can use it after part_table_put(). The table can get room for
  * `entries` elements; a part has `part_entries`. */
 void part_table_open(struct part_table *t, const char *name, int outer, int first,
 		     uint32_t value_bytes, uint32_t entries, uint32_t part_entries);
@@ -58,7 +58,6 @@ struct error *part_table_create(struct part_table *t, uint32_t count,
  * wait after each part: the probes can use the next one only then. On failure,
  * table->is_unput is set. */
 void part_table_put(const struct new_parts *parts);
-void part_table_put_all(struct part_table *t);
 
 /* The descriptor of a part. Returns -1 if it does not exist. In a forked child also if it
  * may not open what its parent has added, or if the parent has not put it yet: then

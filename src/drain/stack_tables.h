@@ -26,7 +26,7 @@ struct stack_maps {
 	int stacks, stacks_part, stack_pcs, stack_pcs_part, stack_index, stack_index_part;
 };
 
-/* The probes can use the tables after part_table_put_all() for each. */
+/* The probes can use the tables after part_table_put() for each. */
 void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 		       const struct source_sizes *sizes, struct abi_control *control,
 		       bool by_hash);

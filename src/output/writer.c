@@ -32,11 +32,6 @@ static const char *const names[OUTPUTS] = {
 	[WRITER_REPORT] = "--output",
 };
 
-const char *writer_option(size_t output)
-{
-	return names[output];
-}
-
 static const char *pattern_of(const struct options *options, size_t output)
 {
 	return output == WRITER_REPORT ? options->output : options->files[output];

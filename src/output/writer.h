@@ -30,9 +30,6 @@ struct error *writer_start(const struct options *options, struct writer **ret)
 /* End the child. Data of files without their final name is lost. NULL is fine. */
 void writer_stop(struct writer *writer);
 
-/* The option of an output, for errors; static. */
-const char *writer_option(size_t output);
-
 /*
  * new_file_open() for this output, by the child; if `writer` is NULL, by this process.
  * `path` is the name with `values` filled in, and is borrowed. `values` may be NULL for

@@ -20,7 +20,6 @@ struct error *frame_namer_init(struct frame_namer *n, const struct snapshot *sna
 {
 	*n = (struct frame_namer){
 		.snap = snap,
-		.caches = caches,
 		.filter = options->filter,
 		.known = options->known,
 		.arena = arena,

@@ -20,7 +20,6 @@ struct frame_group {
 
 struct frame_namer {
 	const struct snapshot *snap;
-	struct frame_cache *const *caches;  /* one for each process; may be NULL */
 	struct report_arena *arena;         /* borrowed; holds the frames */
 	const struct report_filter *filter; /* borrowed; may be NULL */
 	const struct report_known *known;   /* borrowed; may be NULL */

@@ -39,7 +39,6 @@ bool groups_init(struct groups *ret, const struct report *report, enum report_gr
 		.by = by <= REPORT_GROUP_PROCESS ? REPORT_GROUP_FUNCTION : by,
 		.by_frame = calloc(count, sizeof(*ret->by_frame)),
 		.kinds = calloc(count, sizeof(*ret->kinds)),
-		.frame_count = report->frame_count,
 		.full_names = report->options.names == REPORT_FORM_FULL,
 	};
 	hashmap_init(&ret->functions, seed);
@@ -69,7 +68,6 @@ bool groups_extend(struct groups *groups, size_t known, size_t frame_count)
 	if (!kinds)
 		return false;
 	groups->kinds = kinds;
-	groups->frame_count = frame_count;
 	memset(by_frame + known, 0xff, fresh * sizeof(*by_frame));
 	memset(kinds + known, 0, fresh * sizeof(*kinds));
 	return true;

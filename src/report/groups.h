@@ -45,7 +45,6 @@ struct groups {
 	uint32_t *by_frame; /* by report_frame.index; UINT32_MAX: not grouped yet */
 	bool full_names;    /* groups differ by full names, not by short ones */
 	unsigned char *kinds; /* enum code_kind, by report_frame.index */
-	size_t frame_count;
 	struct strbuf scratch;
 };
 

@@ -106,7 +106,6 @@ void layout_make(struct layout *ret, unsigned columns, unsigned lines, unsigned 
 	if (lines < SCREEN_LINES_MIN)
 		lines = SCREEN_LINES_MIN;
 	*ret = (struct layout){
-		.head_lines = HEAD_LINES,
 		.table_y = HEAD_LINES,
 		.table_width = columns,
 		.is_wide = columns >= WIDE_COLUMNS,

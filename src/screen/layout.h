@@ -42,7 +42,6 @@ struct layout {
 	struct layout_column columns[COLUMN_IDS]; /* from left to right */
 	size_t column_count;
 	/* Lines of the screen, from 0. */
-	unsigned head_lines;       /* at the top */
 	unsigned table_y;          /* the heading of the table */
 	unsigned table_lines;      /* without the heading */
 	unsigned table_width;      /* columns */

@@ -23,7 +23,6 @@ enum job {
 
 struct loader {
 	struct moment_options how; /* how.base: of the next moment, kept here */
-	const struct options *options;
 	struct outputs outputs;
 	pthread_t thread;
 	pthread_mutex_t mutex;
@@ -129,7 +128,6 @@ struct error *loader_start(const struct moment_options *how,
 	if (!loader)
 		return error_no_memory();
 	loader->how = *how;
-	loader->options = options;
 	loader->outputs = (struct outputs){.options = options, .writer = writer};
 	loader->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&loader->mutex, NULL);

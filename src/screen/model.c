@@ -127,7 +127,7 @@ static bool find_shown(struct model *model, bool *shown)
 				strbuf_text(&model->filter), &matches))
 		return false;
 	model->path_count = model->shown_count = 0;
-	model->total_bytes = model->shown_bytes = 0;
+	model->shown_bytes = 0;
 	for (size_t i = 0; i < section->paths.len; i++) {
 		const struct report_row *row = section->paths.data[i].row;
 
@@ -137,7 +137,6 @@ static bool find_shown(struct model *model, bool *shown)
 		if (!row->sum.count)
 			continue;
 		model->path_count++;
-		model->total_bytes += row->sum.estimated_bytes;
 		if (shown[i]) {
 			model->shown_count++;
 			model->shown_bytes += row->sum.estimated_bytes;

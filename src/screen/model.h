@@ -63,8 +63,7 @@ struct model {
 	VEC(struct item) items;         /* in the order of the lines */
 	VEC(uint32_t) members;          /* indexes of paths of the section */
 	VEC(int64_t) deltas;            /* by path: bytes since the mark */
-	uint64_t total_bytes;           /* of all call paths of the section */
-	uint64_t shown_bytes;           /* of those that the filter shows */
+	uint64_t shown_bytes;           /* of the call paths that the filter shows */
 	size_t path_count, shown_count; /* call paths: all, and those shown */
 	int64_t gone_bytes; /* held at the mark by call paths that hold nothing now;
 			       negative */

@@ -22,7 +22,7 @@
 struct screen_terminal {
 	SCREEN *screen;
 	struct termios found; /* how the terminal was */
-	bool has_found, color, utf8;
+	bool has_found, color;
 };
 
 /* --- opening ------------------------------------------------------------------------ */
@@ -85,7 +85,6 @@ struct screen_terminal *terminal_open(bool color, bool utf8)
 	if (!terminal)
 		return NULL;
 	terminal->color = color;
-	terminal->utf8 = utf8;
 	terminal->has_found = !tcgetattr(STDIN_FILENO, &terminal->found);
 	choose_locale(utf8);
 	set_escdelay(ESCAPE_DELAY_MS);

@@ -13,10 +13,8 @@
 
 struct page {
 	const struct options *options;
-	/* NULL, only for a page that needs no observation: not available; `why` says why.
-	 */
+	/* NULL, only for a page that needs no observation: not available. */
 	const struct observation *observation;
-	const char *why;
 	/* The observation's, or the changes since an earlier one, with ?seconds=N. */
 	const struct report *report;
 	const struct query *query;

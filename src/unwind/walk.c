@@ -32,25 +32,6 @@ struct walker {
 	bool has_row;
 };
 
-const char *walk_end_text(enum walk_end end)
-{
-	switch (end) {
-	case WALK_COMPLETE:
-		return "complete";
-	case WALK_NO_CFI:
-		return "code without unwind information";
-	case WALK_NO_MEMORY:
-		return "stack memory is not in the copy";
-	case WALK_NO_REGISTER:
-		return "a register is not known";
-	case WALK_CORRUPT:
-		return "the stack is corrupt";
-	case WALK_TOO_DEEP:
-		return "too deep";
-	}
-	return "unknown";
-}
-
 static struct unwind_regs to_step(const struct unwind_registers *r)
 {
 	return (struct unwind_regs){

@@ -86,7 +86,4 @@ void walk_stack(const struct unwind_registers *registers, bool is_interrupted,
 		const struct stack_copy *stack, walk_find_fn *find, void *argument,
 		struct walk *walk);
 
-/* A short description of an end, for messages. */
-const char *walk_end_text(enum walk_end end);
-
 #endif

@@ -41,7 +41,6 @@ struct miss_maps {
 
 struct miss_handler_counts {
 	uint64_t walks;         /* misses that were unwound */
-	uint64_t slow;          /* of these, with a frame that fits no rule */
 	uint64_t rules;         /* rules that the probes currently have */
 	uint64_t table_bytes;   /* kernel memory of whole files' rules, bytes */
 	uint64_t rules_refused; /* rules that did not fit, counted each time */

@@ -97,14 +97,11 @@ static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
 static void install_rules(struct miss_walker *w, uint32_t slot,
 			  const struct images_moment *then, const struct walk *walk)
 {
-	bool is_slow = false;
-
 	for (size_t i = 0; i < walk->count; i++) {
 		const struct walk_frame *f = &walk->frames[i];
 		struct images_moment now = {then->images, UINT64_MAX - 1};
 		struct walk_code was, is;
 
-		is_slow |= UNWIND_TYPE(f->rule) == UNWIND_SLOW;
 		/* A rule is only valid for a pc in known code that has not been replaced
 		 * since. */
 		if (f->rule != UNWIND_NONE &&
@@ -113,7 +110,6 @@ static void install_rules(struct miss_walker *w, uint32_t slot,
 		    was.bias == is.bias)
 			rule_table_put(w->rules, slot, f->pc, f->is_interrupted, f->rule);
 	}
-	w->counts->slow += is_slow;
 }
 
 /* Does the walk end where a rule leads to another stack, and did it find rules that the

@@ -122,20 +122,3 @@ bool hashmap_put(struct hashmap *map, uint64_t key, uint64_t value)
 	slot->value = value;
 	return true;
 }
-
-struct hashmap_slot *hashmap_next(struct hashmap *map, const struct hashmap_slot *slot)
-{
-	size_t at = 0;
-
-	if (!slot) {
-		if (map->has_zero)
-			return &map->zero;
-	} else if (slot != &map->zero) {
-		at = (size_t)(slot - map->slots) + 1;
-	}
-	for (; at < map->cap; at++) {
-		if (map->slots[at].key)
-			return &map->slots[at];
-	}
-	return NULL;
-}

@@ -46,12 +46,4 @@ bool hashmap_get(const struct hashmap *map, uint64_t key, uint64_t *ret);
 bool hashmap_put(struct hashmap *map, uint64_t key, uint64_t value)
 	__attribute__((warn_unused_result));
 
-/* The entry after `slot` (NULL: the first), or NULL at the end. The order is arbitrary.
- * Borrowed until the next put of a new key; values may be changed in place. */
-struct hashmap_slot *hashmap_next(struct hashmap *map, const struct hashmap_slot *slot);
-
-#define hashmap_foreach(it, map)                                                         \
-	for (struct hashmap_slot *it = hashmap_next((map), NULL); it;                    \
-	     it = hashmap_next((map), it))
-
 #endif

@@ -44,7 +44,7 @@ struct flame {
 	VEC(struct open_frame) open;   /* by level; level 0 is all memory */
 	uint64_t bytes, blocks;        /* sum over the finished paths */
 	uint64_t old_bytes, new_bytes; /* the same; only in a difference */
-	uint64_t total_bytes, total_blocks;
+	uint64_t total_bytes;
 	bool *visible;       /* by id of name: a visible frame has it */
 	struct texts labels; /* by id of name */
 	size_t levels;
@@ -347,7 +347,6 @@ static struct error *draw(struct flame *f)
 	f->scan = SCAN_SIZE;
 	if (!scan(f))
 		return error_no_memory();
-	f->page.names = &f->paths.names;
 	/* In a difference colours do not stand for modules. */
 	if (!f->page.options->old &&
 	    !flame_palette_init(&f->palette, &f->paths.names, f->visible))

@@ -19,7 +19,6 @@
 struct flame_page {
 	const struct report *report;
 	const struct flame_options *options;
-	const struct names *names;
 	const struct flame_palette *palette; /* of the visible frames */
 	uint64_t total_bytes;
 	uint64_t live_bytes; /* percentages are of this */

@@ -98,18 +98,6 @@ void brief_put_labelled(struct brief_page *page, const char *label, const char *
 	brief_end_line(page);
 }
 
-void brief_put_labelledf(struct brief_page *page, const char *label, const char *format,
-			 ...)
-{
-	char buf[512];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(buf, sizeof(buf), format, ap);
-	va_end(ap);
-	brief_put_labelled(page, label, buf);
-}
-
 void brief_indent(struct brief_page *page, size_t column)
 {
 	do {

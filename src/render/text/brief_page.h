@@ -34,8 +34,6 @@ void brief_put_words(struct brief_page *page, enum text_style style, size_t inde
 /* Append "  label     " and then words, whose further lines are indented likewise. On a
  * narrow terminal they are not indented as much. */
 void brief_put_labelled(struct brief_page *page, const char *label, const char *text);
-void brief_put_labelledf(struct brief_page *page, const char *label, const char *format,
-			 ...) __attribute__((format(printf, 3, 4)));
 
 /* Append spaces up to a column, at least one. */
 void brief_indent(struct brief_page *page, size_t column);

@@ -251,6 +251,11 @@ struct stack_tables *tables_stacks(void)
 	return &stacks;
 }
 
+static void put_all(struct part_table *table)
+{
+	part_table_put(&(struct new_parts){table, 0, table->known});
+}
+
 void tables_begin(void)
 {
 	const struct stack_maps maps = {fd_of("stacks"),      fd_of("stacks_part"),
@@ -262,9 +267,9 @@ void tables_begin(void)
 	REQUIRE(variant_init(host_programs.variant, &variant));
 	source_sizes_compute(&variant.run, &sizes_now);
 	stack_tables_open(&stacks, &maps, &sizes_now, control, variant.run.no_atomics);
-	part_table_put_all(&stacks.heads);
-	part_table_put_all(&stacks.pcs);
-	part_table_put_all(&stacks.index);
+	put_all(&stacks.heads);
+	put_all(&stacks.pcs);
+	put_all(&stacks.index);
 	if (!host_map_find("live"))
 		return;
 	REQUIRE(!live_table_open(fd_of("live"), fd_of("live_part"), &sizes_now, control,

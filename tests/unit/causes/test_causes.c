@@ -63,7 +63,7 @@ static void find(struct server *s, uint64_t top, struct causes *ret)
 	const struct report_options options = {.older_ns = 0, .top = top};
 	const struct report *report = fixture_report_with(&s->f, &options);
 
-	REQUIRE(!causes_find(report, &report->sections[0], ret));
+	REQUIRE(!causes_find(report, &report->sections[0], NULL, ret));
 }
 
 static void check_cause(const struct causes *causes, size_t index, const char *symbol,
@@ -167,7 +167,7 @@ static void lost_suspects(void)
 	REQUIRE(vec_push(&s.f.snap->unreachable, some));
 	REQUIRE(vec_push(&s.f.snap->unreachable, some));
 	report = fixture_report_with(&s.f, &options);
-	REQUIRE(!causes_find(report, &report->sections[0], &causes));
+	REQUIRE(!causes_find(report, &report->sections[0], NULL, &causes));
 	CHECK_INT(causes.suspect_count, 2);
 	check_cause(&causes, 0, "Store::put(int)", 1, 5000, 70);
 	check_cause(&causes, 1, "handle(int)", 1, 6000, 900);
@@ -299,7 +299,7 @@ static void code_of_one_function(void)
 		rows[i].frames_of = of[i];
 		rows[i].sum.count = 1;
 	}
-	REQUIRE(!causes_find(&report, &section, &causes));
+	REQUIRE(!causes_find(&report, &section, NULL, &causes));
 	for (size_t i = 0; i < COUNT; i++)
 		CHECK_INT(causes_origin(&causes, &frames[i])->kind, kinds[i]);
 }

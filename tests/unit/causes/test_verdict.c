@@ -59,7 +59,7 @@ static const struct verdict *judge(struct trial *t, enum report_cause cause)
 {
 	fixture_report_with(&t->f, &t->options);
 	t->f.report->cause = cause;
-	REQUIRE(!causes_find(t->f.report, &t->f.report->sections[0], &t->causes));
+	REQUIRE(!causes_find(t->f.report, &t->f.report->sections[0], NULL, &t->causes));
 	t->verdict = verdict_of(t->f.report, &t->f.report->sections[0], &t->causes);
 	return &t->verdict;
 }

@@ -372,7 +372,6 @@ static void judge(csh handle, struct oracle_file *file, const char *library,
 		CHECK_INT(place.emulated, entry != NOWHERE);
 		CHECK_INT(place.entry_delta, entry != NOWHERE ? entry : 0);
 		CHECK_INT(place.return_delta, entry != NOWHERE ? back : 0);
-		CHECK_INT(place.return_emulated, wants_return && entry != NOWHERE);
 		if (wants_return && !past_syscall)
 			check_known(build_id, function->name, &place);
 		if (!past_syscall && wants_return == !function->frees)

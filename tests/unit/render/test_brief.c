@@ -79,8 +79,7 @@ static void labels(void)
 	struct report report;
 	struct brief_page page = page_of(&report, 40);
 
-	brief_put_labelledf(&page, "heap", "%d MiB live in %d blocks since the attach",
-			    12, 345);
+	brief_put_labelled(&page, "heap", "12 MiB live in 345 blocks since the attach");
 	CHECK_STR(strbuf_text(&page.text), "  heap      12 MiB live in 345 blocks\n"
 					   "            since the attach\n");
 	CHECK_INT(page.lines, 2);

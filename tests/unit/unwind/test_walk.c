@@ -408,12 +408,6 @@ static void memory_ends(void)
 	check_walk(WALK_NO_MEMORY, 1, false);
 }
 
-static void texts(void)
-{
-	for (int end = WALK_COMPLETE; end <= WALK_TOO_DEEP; end++)
-		CHECK(strcmp(walk_end_text((enum walk_end)end), "unknown"));
-}
-
 int main(void)
 {
 	make_image();
@@ -426,7 +420,6 @@ int main(void)
 	RUN(signal_frames);
 	RUN(odd_stacks);
 	RUN(memory_ends);
-	RUN(texts);
 	cfi_close(cfi);
 	return check_done();
 }

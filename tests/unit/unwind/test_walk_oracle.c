@@ -190,8 +190,8 @@ static void complain(struct tracee *t, const char *what, const struct walk *walk
 {
 	if (t->differences++ >= 3)
 		return;
-	CHECK_FAIL("%s: %zu frames, %s; libdwfl: %zu", what, walk->count,
-		   walk_end_text(walk->end), t->count);
+	CHECK_FAIL("%s: %zu frames, end %d; libdwfl: %zu", what, walk->count,
+		   (int)walk->end, t->count);
 	for (size_t i = 0; i < walk->count || i < t->count; i++)
 		fprintf(stderr,
 			"  %zu: 0x%" PRIx64 "%s rule %016" PRIx64 ", 0x%" PRIx64 "%s\n",

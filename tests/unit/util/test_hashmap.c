@@ -22,7 +22,6 @@ static void starts_empty(void)
 	CHECK(!hashmap_get(&map, 0, &value));
 	CHECK(!hashmap_get(&map, 1, &value));
 	CHECK_INT(value, 77);
-	CHECK(!hashmap_next(&map, NULL));
 }
 
 static void puts_and_replaces(void)
@@ -45,16 +44,12 @@ static void zero_is_a_key(void)
 {
 	_cleanup_(hashmap_deinit) struct hashmap map;
 	uint64_t value;
-	unsigned seen = 0;
 
 	hashmap_init(&map, SEED);
 	REQUIRE(hashmap_put(&map, 0, 9));
 	REQUIRE(hashmap_put(&map, 0, 10));
 	CHECK_INT(map.len, 1);
 	CHECK(hashmap_get(&map, 0, &value) && value == 10);
-	hashmap_foreach (it, &map)
-		seen += it->key == 0 && it->value == 10;
-	CHECK_INT(seen, 1);
 
 	REQUIRE(hashmap_put(&map, 3, 0));
 	CHECK(hashmap_get(&map, 3, &value) && value == 0);
@@ -64,7 +59,7 @@ static void zero_is_a_key(void)
 static void check_range(uint64_t first, uint64_t step, uint64_t n)
 {
 	_cleanup_(hashmap_deinit) struct hashmap map;
-	uint64_t wrong = 0, seen = 0, sum = 0;
+	uint64_t wrong = 0;
 
 	hashmap_init(&map, SEED);
 	for (uint64_t i = 0; i < n; i++)
@@ -76,20 +71,6 @@ static void check_range(uint64_t first, uint64_t step, uint64_t n)
 
 		wrong += !hashmap_get(&map, first + i * step, &value) || value != i;
 		wrong += hashmap_get(&map, first + i * step + 1, NULL) && step > 1;
-	}
-	CHECK_INT(wrong, 0);
-	hashmap_foreach (it, &map) {
-		seen++;
-		sum += it->value;
-		it->value = 1;
-	}
-	CHECK_INT(seen, n);
-	CHECK_INT(sum, n * (n - 1) / 2);
-	/* Values written in a foreach loop are in the map. */
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t value;
-
-		wrong += !hashmap_get(&map, first + i * step, &value) || value != 1;
 	}
 	CHECK_INT(wrong, 0);
 }
@@ -168,8 +149,10 @@ static void seed_decides_who_collides(void)
 		/* A single key in an empty table shows its home slot. */
 		REQUIRE(hashmap_put(&probe, ++key, 0));
 
-		struct hashmap_slot *slot = hashmap_next(&probe, NULL);
+		struct hashmap_slot *slot = probe.slots;
 
+		while (!slot->key)
+			slot++;
 		if (slot - probe.slots < 4) {
 			REQUIRE(hashmap_put(&same, key, 0));
 			REQUIRE(hashmap_put(&other, key, 0));
