@@ -136,7 +136,6 @@ static void completed_destroy(struct symbolizer *base)
 }
 
 static const struct symbolizer_ops completed_ops = {
-	.name = "recorded names and debug files",
 	.resolve = completed_resolve,
 	.find_sources = completed_find_sources,
 	.destroy = completed_destroy,

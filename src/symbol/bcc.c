@@ -450,7 +450,6 @@ static void bcc_destroy(struct symbolizer *base)
 }
 
 static const struct symbolizer_ops bcc_ops = {
-	.name = "bcc",
 	.resolve = bcc_resolve,
 	.mappings_changed = bcc_mappings_changed,
 	.destroy = bcc_destroy,

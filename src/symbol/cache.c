@@ -59,11 +59,6 @@ void frame_cache_destroy(struct frame_cache *cache)
 	free(cache);
 }
 
-void frame_cache_set_lines(struct frame_cache *cache, struct line_finder *lines)
-{
-	cache->lookup.lines = lines;
-}
-
 void frame_cache_keep_mangled(struct frame_cache *cache)
 {
 	cache->lookup.keep_mangled = true;

@@ -8,7 +8,6 @@
 
 #include <stdint.h>
 
-#include "dwarf/lines.h"
 #include "symbol/symbolizer.h"
 
 /* One frame with its name. */
@@ -17,7 +16,7 @@ struct frame {
 	const char *symbol; /* raw bytes of the target; NULL: unknown */
 	uint64_t offset;    /* address - start of the symbol (or of the module's file) */
 	const char *module; /* path, raw bytes; NULL: unknown */
-	/* The call's place in the source; empty without a line finder, or if unknown. */
+	/* The call's place in the source; empty if unknown. */
 	struct source_frames sources;
 };
 
@@ -26,9 +25,6 @@ struct frame_cache;
 /* A cache in front of `symbolizer`, which must outlive it. NULL when out of memory. */
 struct frame_cache *frame_cache_create(struct symbolizer *symbolizer);
 void frame_cache_destroy(struct frame_cache *cache);
-
-/* Look for source frames too; `lines` is borrowed and must outlive the cache. */
-void frame_cache_set_lines(struct frame_cache *cache, struct line_finder *lines);
 
 /* Return mangled names, as the files have them; without this call they are demangled.
  * Known frames (symbolizer_ops.known_frames) are returned as they are in any case. */
@@ -45,8 +41,8 @@ struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,
 	__attribute__((warn_unused_result));
 
 /*
- * The target's mappings may have changed: let the symbolizer and the line finder read
- * them again. If they differ, each address is resolved anew when it is next asked for.
+ * The target's mappings may have changed: let the symbolizer read them again. If they
+ * differ, each address is resolved anew when it is next asked for.
  * Cheap if nothing changed.
  */
 void frame_cache_mappings_changed(struct frame_cache *cache);

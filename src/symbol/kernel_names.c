@@ -197,7 +197,6 @@ static struct error *kernel_find_sources(struct symbolizer *base, uint64_t addre
 }
 
 static const struct symbolizer_ops kernel_ops = {
-	.name = "kallsyms",
 	.resolve = kernel_resolve,
 	.find_sources = kernel_find_sources,
 	.mappings_changed = kernel_mappings_changed,

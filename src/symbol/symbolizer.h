@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names for addresses. A symbolizer is an ops table. Implementations are bcc_symcache
- * (symbol/bcc.c), a confined child (symbol/reader.c) and, for replay and tests, a table
- * of given names (symbol/table.c). frame_cache (symbol/cache.h) asks it once for each
- * address.
+ * (symbol/bcc.c), a confined child (symbol/reader.c), the kernel's names before either
+ * (symbol/kernel_names.c), and the names of a snapshot (report/recorded.c). frame_cache
+ * (symbol/cache.h) asks it once for each address.
  */
 #ifndef SYMBOL_SYMBOLIZER_H
 #define SYMBOL_SYMBOLIZER_H
@@ -32,7 +32,6 @@ struct frame;
 struct symbolizer;
 
 struct symbolizer_ops {
-	const char *name;
 	/* Fill `ret` for the code at `address`. A miss is not an error: it leaves name
 	 * (and perhaps module) NULL. Fails only when out of memory. */
 	struct error *(*resolve)(struct symbolizer *self, uint64_t address,
@@ -80,17 +79,5 @@ struct symbolizer_left_out {
 };
 
 struct symbolizer_left_out symbolizer_bcc_left_out(const struct symbolizer *symbolizer);
-
-/* One row of a symbolizer that answers from a table: addresses start..end-1. */
-struct symbol_row {
-	uint64_t start, end;
-	const char *name; /* borrowed while the symbolizer lives */
-	const char *module;
-};
-
-/* Names from `rows` (sorted by start, borrowed). */
-struct error *symbolizer_table_create(const struct symbol_row *rows, size_t count,
-				      struct symbolizer **ret)
-	__attribute__((warn_unused_result));
 
 #endif

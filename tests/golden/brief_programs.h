@@ -66,7 +66,6 @@ static inline void destroy(struct symbolizer *base)
 static inline struct symbolizer *wrap(struct fixture *f, struct symbolizer *names)
 {
 	static const struct symbolizer_ops ops = {
-		.name = "lines",
 		.resolve = resolve,
 		.find_sources = find_sources,
 		.destroy = destroy,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "symbol_table.h"
 
 static char long_name[5001];
 
@@ -83,7 +84,6 @@ static void sourced_destroy(struct symbolizer *base)
 }
 
 static const struct symbolizer_ops sourced_ops = {
-	.name = "sourced",
 	.resolve = sourced_resolve,
 	.find_sources = sourced_find,
 	.destroy = sourced_destroy,

@@ -10,6 +10,7 @@
 #include "cut.h"
 #include "frames/filter.h"
 #include "render/views/views.h"
+#include "symbol_table.h"
 #include "views_snapshot.h"
 
 DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "diff/diff.h"
+#include "symbol_table.h"
 #include "util/cleanup.h"
 
 struct side {

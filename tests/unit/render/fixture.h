@@ -10,6 +10,7 @@
 #include "check.h"
 
 #include "render/table/renderers.h"
+#include "symbol_table.h"
 #include "util/cleanup.h"
 
 #define FIXTURE_PROCESSES 4

@@ -59,7 +59,6 @@ static inline struct symbolizer *fixture_lines(struct fixture *f,
 					       struct symbolizer *names)
 {
 	static const struct symbolizer_ops ops = {
-		.name = "lines",
 		.resolve = fixture_lines_resolve,
 		.find_sources = fixture_lines_find,
 		.destroy = fixture_lines_destroy,

@@ -36,8 +36,8 @@ static struct error *find_sources(struct symbolizer *self, uint64_t address,
 	return NULL;
 }
 
-static const struct symbolizer_ops ops = {
-	.name = "test", .resolve = resolve, .find_sources = find_sources};
+static const struct symbolizer_ops ops = {.resolve = resolve,
+					  .find_sources = find_sources};
 
 static struct snapshot *three_stacks(void)
 {

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "report/report.h"
+#include "symbol_table.h"
 #include "util/cleanup.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -1,53 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table symbolizer, and the frame cache in front of it and of a counting
- * symbolizer. */
+/* The frame cache in front of a table and of a counting symbolizer. */
 #include "check.h"
 
 #include "symbol/cache.h"
+#include "symbol_table.h"
 
 static const struct symbol_row rows[] = {
 	{0x1000, 0x1010, "first", "/bin/one"},
 	{0x1010, 0x1020, "second", NULL},
 	{0x2000, 0x3000, NULL, "/bin/two"},
 };
-
-static void resolve(struct symbolizer *symbolizer, uint64_t address, const char *name,
-		    const char *module, uint64_t offset)
-{
-	struct symbol symbol;
-
-	REQUIRE(!symbolizer->ops->resolve(symbolizer, address, &symbol));
-	CHECK(!name == !symbol.name);
-	if (name)
-		CHECK_STR(symbol.name, name);
-	CHECK(!module == !symbol.module);
-	if (module)
-		CHECK_STR(symbol.module, module);
-	CHECK_INT(symbol.offset, offset);
-	symbol_deinit(&symbol);
-	CHECK(!symbol.name && !symbol.module);
-}
-
-static void table(void)
-{
-	struct symbolizer *symbolizer;
-
-	REQUIRE(!symbolizer_table_create(rows, 3, &symbolizer));
-	resolve(symbolizer, 0x1000, "first", "/bin/one", 0);
-	resolve(symbolizer, 0x100f, "first", "/bin/one", 15);
-	resolve(symbolizer, 0x1010, "second", NULL, 0);
-	resolve(symbolizer, 0x2fff, NULL, "/bin/two", 0xfff);
-	resolve(symbolizer, 0xfff, NULL, NULL, 0);
-	resolve(symbolizer, 0x1020, NULL, NULL, 0);
-	resolve(symbolizer, 0x3000, NULL, NULL, 0);
-	resolve(symbolizer, UINT64_MAX, NULL, NULL, 0);
-	symbolizer_destroy(symbolizer);
-
-	REQUIRE(!symbolizer_table_create(NULL, 0, &symbolizer));
-	resolve(symbolizer, 0x1000, NULL, NULL, 0);
-	symbolizer_destroy(symbolizer);
-	symbolizer_destroy(NULL);
-}
 
 /* The symbol is looked up for the call before the return address, the offset is the
  * return address's: a call that ends a function still belongs to it. */
@@ -122,7 +84,6 @@ static void counting_destroy(struct symbolizer *self)
 }
 
 static const struct symbolizer_ops counting_ops = {
-	.name = "counting",
 	.resolve = counting_resolve,
 	.mappings_changed = counting_changed,
 	.destroy = counting_destroy,
@@ -210,7 +171,6 @@ static void asks_again_for_what_is_put_off(void)
 
 int main(void)
 {
-	RUN(table);
 	RUN(looks_up_the_call);
 	RUN(asks_once);
 	RUN(asks_again_after_failure);

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "symbol/kernel_names.h"
+#include "symbol_table.h"
 #include "util/cleanup.h"
 
 #define BASE UINT64_C(0xffffffff81000000)

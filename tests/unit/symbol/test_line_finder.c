@@ -9,8 +9,9 @@
 #include <sys/wait.h>
 
 #include "descriptors.h"
-#include "symbol/cache.h"
+#include "symbol/frame_lookup.h"
 #include "dwarf/lines.h"
+#include "symbol_table.h"
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 
@@ -267,32 +268,28 @@ static void progress_is_quiet(void)
 	end(&target);
 }
 
-/* The frame cache looks up the call, not the return address, and completes and demangles
- * names. */
-static void in_the_frame_cache(void)
+/* frame_look_up() completes and demangles names. */
+static void for_frames(void)
 {
 	struct target target = start("x");
 	struct line_finder *finder = create(&target);
-	struct symbolizer *symbolizer;
-	struct frame_cache *cache;
-	const struct frame *frame;
-	struct source_frames frames;
+	struct frame_lookup lookup = {.lines = finder};
+	struct source_frames frames, sources;
+	struct symbol symbol;
 
-	REQUIRE(!symbolizer_table_create(NULL, 0, &symbolizer));
-	cache = frame_cache_create(symbolizer);
-	REQUIRE(cache);
-	frame_cache_set_lines(cache, finder);
-	for (uint64_t at = 1; at < 100; at++) {
-		REQUIRE(!line_finder_find(finder, target.outer + at - 1, &frames));
-		REQUIRE(!frame_cache_get(cache, target.outer + at, &frame));
-		CHECK_INT(frame->sources.list.len, frames.list.len);
-		CHECK_INT(frame->sources.list.data[0].line, frames.list.data[0].line);
-		CHECK_STR(frame->symbol, "outer");
-		CHECK_INT(frame->offset, at);
+	REQUIRE(!symbolizer_table_create(NULL, 0, &lookup.symbolizer));
+	for (uint64_t at = 0; at < 100; at++) {
+		REQUIRE(!line_finder_find(finder, target.outer + at, &frames));
+		REQUIRE(!frame_look_up(&lookup, target.outer + at, &symbol, &sources));
+		CHECK_INT(sources.list.len, frames.list.len);
+		CHECK_INT(sources.list.data[0].line, frames.list.data[0].line);
+		CHECK_STR(symbol.name, "outer");
+		CHECK_INT(symbol.offset, at);
+		symbol_deinit(&symbol);
+		source_frames_deinit(&sources);
 		source_frames_deinit(&frames);
 	}
-	frame_cache_destroy(cache);
-	symbolizer_destroy(symbolizer);
+	symbolizer_destroy(lookup.symbolizer);
 	line_finder_destroy(finder);
 	end(&target);
 }
@@ -413,7 +410,7 @@ int main(void)
 	RUN(of_split_dwarf);
 	RUN(says_what_is_missing);
 	RUN(progress_is_quiet);
-	RUN(in_the_frame_cache);
+	RUN(for_frames);
 	RUN(leaves_no_descriptors);
 	RUN(files_that_come_and_go);
 	remove_work_dir();
