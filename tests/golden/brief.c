@@ -10,6 +10,7 @@
 
 #include "brief_programs.h"
 #include "frames/filter.h"
+#include "text_file.h"
 #include "unit/render/fixture.h"
 
 DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
@@ -55,22 +56,7 @@ static void compare(const char *name, const char *got)
 
 	snprintf(path, sizeof(path), "%s/%s.txt",
 		 write_dir ? write_dir : TEST_DATA_DIR "/golden/brief", name);
-
-	_cleanup_(fclosep) FILE *file = fopen(path, write_dir ? "we" : "re");
-
-	REQUIRE(file);
-	if (write_dir) {
-		fputs(got, file);
-		return;
-	}
-
-	size_t cap = 1 << 20;
-	_cleanup_(freep) char *want = malloc(cap);
-
-	REQUIRE(want);
-	want[fread(want, 1, cap - 1, file)] = '\0';
-	CHECK(*want);
-	CHECK_STR(got, want);
+	text_file_compare(path, write_dir, got);
 }
 
 static void screens(void)

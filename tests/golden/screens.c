@@ -16,6 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "colors.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 
@@ -282,23 +283,6 @@ static void whole_words(void)
 	}
 }
 
-/* Remove "ESC [ ... m". */
-static void strip(char *text)
-{
-	char *to = text;
-
-	for (const char *at = text; *at;) {
-		if (at[0] == '\x1b' && at[1] == '[') {
-			at += 2 + strspn(at + 2, "0123456789;");
-			REQUIRE(*at == 'm');
-			at++;
-		} else {
-			*to++ = *at++;
-		}
-	}
-	*to = '\0';
-}
-
 /* A dumb terminal, and one without a name, get no escape sequences; others get colours
  * and the same text. */
 static void kinds_of_terminals(void)
@@ -320,7 +304,7 @@ static void kinds_of_terminals(void)
 		CHECK_STR(on_dumb, plain);
 		CHECK_STR(on_none, plain);
 		CHECK(strchr(colored, '\x1b'));
-		strip(colored);
+		colors_strip(colored);
 		CHECK_STR(colored, plain);
 	}
 }

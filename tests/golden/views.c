@@ -11,6 +11,7 @@
 #include "frames/filter.h"
 #include "render/views/views.h"
 #include "symbol_table.h"
+#include "text_file.h"
 #include "views_snapshot.h"
 
 DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
@@ -23,22 +24,7 @@ static void compare(const char *name, const char *suffix, const char *got)
 
 	snprintf(path, sizeof(path), "%s/%s.%s",
 		 write_dir ? write_dir : TEST_DATA_DIR "/golden/views", name, suffix);
-
-	_cleanup_(fclosep) FILE *file = fopen(path, write_dir ? "we" : "re");
-
-	REQUIRE(file);
-	if (write_dir) {
-		fputs(got, file);
-		return;
-	}
-
-	size_t cap = 1 << 20;
-	_cleanup_(freep) char *want = malloc(cap);
-
-	REQUIRE(want);
-	want[fread(want, 1, cap - 1, file)] = '\0';
-	CHECK(*want);
-	CHECK_STR(got, want);
+	text_file_compare(path, write_dir, got);
 }
 
 /* The options that the session sets for a view. */

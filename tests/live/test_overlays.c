@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "live/trace.h"
+#include "overlays.h"
 
 #define TIMEOUT_S 30
 #define TIMES     100 /* as in targets/omitted.c */
@@ -331,19 +332,6 @@ static void layers_of_two_file_systems(void)
 	library_by_name();
 	processes_of_two_overlays();
 	close_overlays();
-}
-
-static bool has_overlays(void)
-{
-	FILE *file = fopen("/proc/filesystems", "re");
-	char line[64];
-	bool has = false;
-
-	while (file && fgets(line, sizeof(line), file))
-		has |= strstr(line, "\toverlay\n") != NULL;
-	if (file)
-		fclose(file);
-	return has;
 }
 
 int main(void)

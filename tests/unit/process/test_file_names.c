@@ -4,6 +4,7 @@
  * to one file. */
 #include "check.h"
 #include "decoy.h"
+#include "overlays.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -173,19 +174,6 @@ static void no_files(void)
 }
 
 /* --- overlays --------------------------------------------------------------------- */
-
-static bool has_overlays(void)
-{
-	FILE *file = fopen("/proc/filesystems", "re");
-	char line[64];
-	bool has = false;
-
-	while (file && fgets(line, sizeof(line), file))
-		has |= strstr(line, "\toverlay\n") != NULL;
-	if (file)
-		fclose(file);
-	return has;
-}
 
 static void run(const char *command)
 {

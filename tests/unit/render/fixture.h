@@ -179,6 +179,27 @@ static inline char *fixture_render(struct fixture *f, const char *format, size_t
 	return text;
 }
 
+/* The output for another report of the same snapshot. Owned. */
+static inline char *fixture_render_again(struct fixture *f, const char *format,
+					 const struct report_options *options)
+{
+	struct report *first;
+	char *text;
+
+	if (!f->report)
+		fixture_report(f);
+	report_history_destroy(f->history);
+	f->history = report_history_create();
+	REQUIRE(f->history);
+	first = f->report;
+	REQUIRE(!report_build(f->snap, f->history, f->frames, options, REPORT_STOPPED,
+			      &f->report));
+	text = fixture_render(f, format, NULL);
+	report_destroy(f->report);
+	f->report = first;
+	return text;
+}
+
 /* The standard case: four stacks, one of them without a known end and one without frames,
  * and two symbols with the same name; 3100 + 2 MiB + 64 + 7 bytes. */
 static inline void fixture_fill(struct fixture *f)

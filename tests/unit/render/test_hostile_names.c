@@ -66,29 +66,6 @@ static void fill(struct fixture *f)
 	f->snap->has_traffic = f->snap->has_lifetimes = f->snap->has_trends = true;
 }
 
-static char *render(struct fixture *f, const char *format,
-		    const struct report_options *options)
-{
-	const struct renderer *renderer = renderer_find(format);
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-	struct report *report;
-
-	REQUIRE(renderer && out);
-	if (!f->report)
-		fixture_report(f);
-	report_history_destroy(f->history);
-	f->history = report_history_create();
-	REQUIRE(f->history);
-	REQUIRE(!report_build(f->snap, f->history, f->frames, options, REPORT_STOPPED,
-			      &report));
-	REQUIRE(!renderer->render(report, out));
-	REQUIRE(!fclose(out));
-	report_destroy(report);
-	return text;
-}
-
 /* No control characters but line ends and tabs, in UTF-8 none of C1 either, and nothing
  * that turns the direction of the text. */
 static void check_clean(const char *what, const char *text)
@@ -113,7 +90,8 @@ static void every_format(void)
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
 		const struct report_options options = {.utf8 = true, .past = true};
 		clock_t begun = clock();
-		_cleanup_(freep) char *text = render(&f, formats[i], &options);
+		_cleanup_(freep) char *text =
+			fixture_render_again(&f, formats[i], &options);
 
 		check_clean(formats[i], text);
 		CHECK(*text);
@@ -166,7 +144,8 @@ static void terminals(void)
 				.names = forms[i / 2],
 			};
 			clock_t begun = clock();
-			_cleanup_(freep) char *text = render(&f, "text", &options);
+			_cleanup_(freep) char *text =
+				fixture_render_again(&f, "text", &options);
 
 			check_clean((*it)->name, text);
 			check_lines((*it)->name, text, options.columns);
@@ -183,7 +162,7 @@ static void terminals(void)
 			.lines = 24,
 			.names = forms[i / 2],
 		};
-		_cleanup_(freep) char *text = render(&f, "brief", &options);
+		_cleanup_(freep) char *text = fixture_render_again(&f, "brief", &options);
 
 		check_clean("brief", text);
 		check_lines("brief", text, options.columns);

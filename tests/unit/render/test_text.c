@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "colors.h"
 #include "render/views/views.h"
 #include "frames/filter.h"
 
@@ -12,40 +13,7 @@ DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
 
 static char *render(struct fixture *f, const struct report_options *options)
 {
-	struct report *report;
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	REQUIRE(out);
-	if (!f->report)
-		fixture_report(f);
-	report_history_destroy(f->history);
-	f->history = report_history_create();
-	REQUIRE(f->history);
-	REQUIRE(!report_build(f->snap, f->history, f->frames, options, REPORT_STOPPED,
-			      &report));
-	REQUIRE(!renderer_find("text")->render(report, out));
-	REQUIRE(!fclose(out));
-	report_destroy(report);
-	return text;
-}
-
-/* Removes "ESC [ ... m". Other uses of ESC stay. */
-static void strip(char *text)
-{
-	char *to = text;
-
-	for (const char *at = text; *at;) {
-		if (at[0] == '\x1b' && at[1] == '[') {
-			at += 2 + strspn(at + 2, "0123456789;");
-			REQUIRE(*at == 'm');
-			at++;
-		} else {
-			*to++ = *at++;
-		}
-	}
-	*to = '\0';
+	return fixture_render_again(f, "text", options);
 }
 
 /* Without its colours the text is the same, and no line ends with a colour on. */
@@ -74,7 +42,7 @@ static void colors(void)
 				is_on = strncmp(at, "\x1b[0m", 4);
 			CHECK(*at != '\n' || !is_on);
 		}
-		strip(colored);
+		colors_strip(colored);
 		CHECK_STR(colored, plain);
 	}
 }

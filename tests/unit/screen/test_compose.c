@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Screens of a snapshot whose names are hostile. */
-#include "check.h"
+#include "moment_made.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "screen/compose.h"
-#include "snapshot/file.h"
 #include "util/cleanup.h"
 
 #define ESCAPE   "\x1b[2J\x1b]0;x\x07"
@@ -57,15 +56,11 @@ static void add_stacks(struct snapshot *snap)
 
 static struct moment *make(void)
 {
-	static const struct report_options options = {.color = false};
 	struct snapshot *snap = snapshot_create();
 	struct snapshot_process *process;
-	struct snapshot_file file = {.option = "--live", .path = "test"};
 	struct snapshot_thread thread = {.tid = 5, .allocations = 4};
-	struct moment *moment;
-	FILE *out = tmpfile();
 
-	REQUIRE(snap && out);
+	REQUIRE(snap);
 	process = snapshot_add_process(snap, 77);
 	REQUIRE(process);
 	process->command = strdup(ESCAPE CONTROLS);
@@ -76,17 +71,7 @@ static struct moment *make(void)
 	snap->time_ns = UINT64_C(61000000000);
 	snap->has_traffic = true;
 	add_stacks(snap);
-	REQUIRE(!snapshot_write(snap, out));
-	snapshot_destroy(snap);
-	REQUIRE(!fflush(out));
-	file.size_bytes = (uint64_t)ftell(out);
-	rewind(out);
-	file.in = out;
-	REQUIRE(!moment_create(
-		&file,
-		&(const struct moment_options){.report = &options, .with_lines = true},
-		&moment));
-	return moment;
+	return moment_made(snap);
 }
 
 /* Valid UTF-8 without control characters and U+202E, and lines as wide as the screen at

@@ -5,13 +5,12 @@
  *   main -> parse -> read    300 bytes, 2 blocks
  *   main -> serve -> store   200 bytes, 4 blocks
  */
-#include "check.h"
+#include "moment_made.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "screen/ui.h"
-#include "snapshot/file.h"
 #include "util/cleanup.h"
 
 #define AT 0x1000
@@ -89,14 +88,10 @@ static void add_search(struct snapshot *snap)
 /* With `sizes` bytes in one block of each stack; 0: none. */
 static struct moment *make(const uint64_t sizes[3], const unsigned counts[3])
 {
-	static const struct report_options options = {.color = false};
 	struct snapshot *snap = snapshot_create();
 	struct snapshot_process *process;
-	struct snapshot_file file = {.option = "--live", .path = "test"};
-	struct moment *moment;
-	FILE *out = tmpfile();
 
-	REQUIRE(snap && out);
+	REQUIRE(snap);
 	process = snapshot_add_process(snap, 77);
 	REQUIRE(process);
 	process->command = strdup("program");
@@ -111,17 +106,7 @@ static struct moment *make(const uint64_t sizes[3], const unsigned counts[3])
 			add_block(snap, i, sizes[i] / counts[i]);
 	if (is_searched)
 		add_search(snap);
-	REQUIRE(!snapshot_write(snap, out));
-	snapshot_destroy(snap);
-	REQUIRE(!fflush(out));
-	file.size_bytes = (uint64_t)ftell(out);
-	rewind(out);
-	file.in = out;
-	REQUIRE(!moment_create(
-		&file,
-		&(const struct moment_options){.report = &options, .with_lines = true},
-		&moment));
-	return moment;
+	return moment_made(snap);
 }
 
 static const uint64_t usual_sizes[] = {100, 300, 200};

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check.h"
+#include "kernel_names_text.h"
 
-#include "symbol/kernel_names.h"
 #include "symbol_table.h"
 #include "util/cleanup.h"
 
 #define BASE UINT64_C(0xffffffff81000000)
-
-static struct kernel_names *read_text(const char *text)
-{
-	_cleanup_(fclosep) FILE *file = fmemopen((void *)text, strlen(text), "r");
-	struct kernel_names *names;
-
-	REQUIRE(file);
-	names = kernel_names_read(file);
-	REQUIRE(names);
-	return names;
-}
 
 /* A symbolizer of the kernel over one that knows one function of user space. */
 static struct symbolizer *over(const struct kernel_names *names)

@@ -3,6 +3,7 @@
 #include "unit/options/options_check.h"
 
 #include "tracees/kernel.h"
+#include "unit/symbol/kernel_names_text.h"
 #include "util/cleanup.h"
 
 static void options_of_kernel(void)
@@ -27,17 +28,6 @@ static void beside_a_process(void)
 	PARSE(&options, "--with-kernel", "--traffic");
 	CHECK(options.with_kernel && options.trace.traffic &&
 	      options.trace.mode != TRACE_MODE_KERNEL);
-}
-
-static struct kernel_names *read_text(const char *text)
-{
-	_cleanup_(fclosep) FILE *file = fmemopen((void *)text, strlen(text), "r");
-	struct kernel_names *names;
-
-	REQUIRE(file);
-	names = kernel_names_read(file);
-	REQUIRE(names);
-	return names;
 }
 
 static void check_range(const struct kernel_trace *trace, enum kernel_place place,
