@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "util/saturate.h"
-#include "util/units.h"
 
 /* Growth of less is not worth a word. */
 #define GROWTH_MIN_BYTES ((uint64_t)64 * 1024)

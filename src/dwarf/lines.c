@@ -18,7 +18,6 @@
 #include "util/escape.h"
 #include "util/hashmap.h"
 #include "util/path.h"
-#include "util/regular_file.h"
 #include "util/text_hash.h"
 
 /* Bounds the work for malicious debug info to some 30 seconds. The program with the

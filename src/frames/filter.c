@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "frames/filter_pattern.h"
-#include "util/path.h"
 #include "util/vec.h"
 
 struct report_filter {

@@ -9,7 +9,6 @@
 #include "options/option_table.h"
 #include "options/options_check.h"
 #include "util/cleanup.h"
-#include "util/escape.h"
 #include "util/units.h"
 
 /* The state of one pass over argv. */

@@ -2,11 +2,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "report/aggregate.h"
 #include "report/build.h"
 #include "report/processes.h"
 #include "util/saturate.h"
-#include "util/units.h"
 
 /* One call path, with its sort key. */
 struct rank {

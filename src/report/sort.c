@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/build.h"
-#include "util/saturate.h"
 
 static uint64_t size_key(const struct report_row *row)
 {

@@ -7,7 +7,6 @@
 #include "render/suspect_words.h"
 #include "render/text/brief_frames.h"
 #include "render/text/rows.h"
-#include "render/text_words.h"
 #include "screen/views.h"
 #include "util/escape.h"
 #include "util/units.h"

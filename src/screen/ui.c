@@ -5,7 +5,6 @@
 
 #include "screen/views.h"
 #include "util/escape.h"
-#include "util/units.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 

@@ -3,7 +3,6 @@
  * change the interval or end the run. */
 #include "session/session_private.h"
 
-#include "util/clock.h"
 #include "util/heap.h"
 
 #define WAIT_MS 1000 /* for the user, when the run is over */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracees/system_wide.h"
-#include "tracees/tracees_private.h"
 
 bool system_wide_maps(const struct tracees *ts, const struct proc_mapping *m)
 {

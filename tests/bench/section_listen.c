@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "http.h"
-#include "table.h"
 #include "tool.h"
 
 #define SCRAPES 5

@@ -14,7 +14,6 @@
 
 #include "check.h"
 #include "live/hung_files.h"
-#include "live/live.h"
 
 #define ROOT_NODE 1
 #define FILE_NODE 2

@@ -22,7 +22,6 @@
 #include "check.h"
 #include "live/breakpoints.h"
 #include "live/live.h"
-#include "util/error.h"
 #include "util/locked_memory.h"
 
 /* A task that outlives the killed process must end within this time, s. */

@@ -5,7 +5,6 @@
  * complete must say so.
  */
 #include "check.h"
-#include "live/family.h"
 #include "live/files.h"
 #include "live/trace.h"
 

@@ -13,7 +13,6 @@
 
 #include "check.h"
 #include "live/family.h"
-#include "live/files.h"
 #include "live/trace.h"
 
 /* More than the tables hold: 65,536 rules in buckets, and as many elsewhere. */

@@ -4,7 +4,6 @@
 #include "render/class_words.h"
 #include "render/views/csv_field.h"
 #include "render/text/groups.h"
-#include "render/text/rows.h"
 #include "render/text_words.h"
 #include "render/text/wrap.h"
 #include "render/views/all.h"

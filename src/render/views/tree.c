@@ -10,7 +10,6 @@
 #include "render/texts.h"
 #include "render/views/all.h"
 #include "report/tree.h"
-#include "util/path.h"
 #include "util/vec.h"
 
 /* Branches with a smaller share of the live bytes are left out. */

@@ -3,7 +3,6 @@
 
 #include "render/columns.h"
 #include "render/text/rows.h"
-#include "render/text_words.h"
 #include "render/views/all.h"
 
 /* --- text ------------------------------------------------------------------------- */

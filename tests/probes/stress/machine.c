@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "check.h"
 #include "probes/stress/tables.h"
 #include "unit/random.h"
 

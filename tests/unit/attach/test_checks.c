@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "attach/checks_private.h"
-#include "util/clock.h"
 
 /* As many as docs/limitations.md says. */
 #define MAX 1024

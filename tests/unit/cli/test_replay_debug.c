@@ -12,7 +12,6 @@
 #include <elf.h>
 #include <sys/stat.h>
 
-#include "report/recorded.h"
 #include "snapshot/file.h"
 
 #define BIAS UINT64_C(0x555555554000)

@@ -11,7 +11,6 @@
 #include "code/code_rules.h"
 #include "code/decode.h"
 #include "unit/random.h"
-#include "arch/registers.h"
 #include "unwind/rules.h"
 #include "util/hashmap.h"
 

@@ -9,7 +9,6 @@
 
 #include "check.h"
 #include "unit/bpf/create_map.h"
-#include "bpf/syscall.h"
 
 #define BUCKETS     4
 #define GENERATIONS 3

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 
 #include "abi.h"
-#include "bpf/syscall.h"
 #include "check.h"
 #include "unit/bpf/create_map.h"
 

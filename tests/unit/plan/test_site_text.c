@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "plan/site_text.h"
-#include "process/target_file.h"
 #include "unit/process/child.h"
 
 /* The mappings were read before the process unmapped this code. */

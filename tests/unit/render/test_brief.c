@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "render/text/brief_frames.h"
 #include "render/text/brief_page.h"
 #include "render/brief_rate.h"
 #include "render/text/brief_verdict.h"

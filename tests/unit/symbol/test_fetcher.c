@@ -17,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "confined/shed.h"
 #include "process_state.h"
 #include "symbol/fetcher.h"
 #include "util/cleanup.h"

@@ -7,8 +7,6 @@
 
 #include <linux/bpf.h>
 
-#include "bpf/mapped.h"
-#include "bpf/syscall.h"
 #include "check.h"
 #include "unit/bpf/create_map.h"
 #include "snapshot/snapshot.h"

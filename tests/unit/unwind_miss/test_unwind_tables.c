@@ -13,7 +13,6 @@
 #include "abi.h"
 #include "abi_walk.h"
 #include "unwind_miss/layouts.h"
-#include "bpf/mapped.h"
 #include "bpf/syscall.h"
 #include "unwind_miss/unwind_tables.h"
 #include "unwind/rules.h"
