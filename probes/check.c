@@ -12,15 +12,20 @@ BPF_F_TABLE("hash", struct abi_check_site, u64, check_retired, ABI_CHECK_RETIRED
 /* Numbers of the checks that memtrace has to look at. */
 BPF_RINGBUF_OUTPUT(check_news, 1);
 
+ALWAYS_INLINE void check_wake(u32 number)
+{
+	check_news.ringbuf_output(&number, sizeof(number), 0);
+}
+
 /* A site of a function was hit: start the function's check if it was not checked yet. */
 ALWAYS_INLINE void check_call(const struct abi_site_at *s)
 {
-	u32 number = s->check - 1;
+	short_key number = s->check - 1;
 	struct abi_check *check = s->check & ABI_CHECK_QUIET ? NULL : checks.lookup(&number);
 
 	if (check && check->state == ABI_CHECK_IDLE &&
 	    __sync_bool_compare_and_swap(&check->state, ABI_CHECK_IDLE, ABI_CHECK_WANTED))
-		check_news.ringbuf_output(&number, sizeof(number), 0);
+		check_wake(number);
 }
 
 /* The same for a site that sees the result of the call that returns at `sp`. */
@@ -47,14 +52,14 @@ ALWAYS_INLINE int check_is_retired(struct pt_regs *ctx, u64 meaning)
 ALWAYS_INLINE void check_count(u32 number, u64 *calls, u64 last)
 {
 	if (__sync_fetch_and_add(calls, 1) + 1 == last)
-		check_news.ringbuf_output(&number, sizeof(number), 0);
+		check_wake(number);
 }
 
 /* A call ends with this result. */
 ALWAYS_INLINE void check_exit(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
 			      u64 result)
 {
-	u32 number = ABI_CHECK_NUMBER(meaning);
+	short_key number = ABI_CHECK_NUMBER(meaning);
 	struct abi_check *check = checks.lookup(&number);
 
 	if (!check || check->state != ABI_CHECK_RUNNING ||

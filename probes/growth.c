@@ -21,7 +21,7 @@ BPF_F_TABLE("array", u32, u64, heap_ends, PROCESS_SLOTS, BPF_F_MMAPABLE);
 /* The end of the process's heap, by its slot; 0: not known yet. */
 ALWAYS_INLINE u64 *heap_end_of(const struct tracee *t)
 {
-	u32 slot = t->slot;
+	short_key slot = t->slot;
 
 	return heap_ends.lookup(&slot);
 }

@@ -15,6 +15,13 @@
  * from. */
 #define barrier_var(value) __asm__ __volatile__("" : "+r"(value))
 
+/* A key of 4 bytes on the stack of a program. The kernel reads the first 4 of its 8 bytes:
+ * little-endian. The verifier takes an 8-byte slot of the stack as overwritten only by a
+ * store of 8 bytes. After a smaller store it still distinguishes states by what was in the
+ * slot before, and follows all that comes next once for each (kernel/bpf/verifier.c,
+ * check_stack_write_fixed_off()). */
+typedef u64 short_key;
+
 /* An access that may race with another program's, marked as in the kernel. */
 #define READ_ONCE(lvalue) (*(const volatile __typeof__(lvalue) *)&(lvalue))
 

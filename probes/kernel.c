@@ -23,7 +23,7 @@ ALWAYS_INLINE u64 kernel_behind(u64 pointer, u32 offset, u32 bytes)
 
 ALWAYS_INLINE void kernel_count(u32 class, u32 which, u64 n, u32 other, u64 m)
 {
-	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
+	short_key cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
 	struct abi_kernel_counters *c = kernel_counters.lookup(&cpu);
 
 	if (!c || class >= ABI_KERNEL_CLASS_COUNT)

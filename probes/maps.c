@@ -66,7 +66,7 @@ ALWAYS_INLINE u64 launder_by(u64 word, u64 value)
  * another one. */
 ALWAYS_INLINE void count(enum abi_counter which, u64 n)
 {
-	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
+	short_key cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
 	struct abi_counters *c = counters.lookup(&cpu);
 
 	if (c)
@@ -76,7 +76,7 @@ ALWAYS_INLINE void count(enum abi_counter which, u64 n)
 /* The same for two counters. */
 ALWAYS_INLINE void count_both(enum abi_counter one, u64 n, enum abi_counter other, u64 m)
 {
-	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
+	short_key cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
 	struct abi_counters *c = counters.lookup(&cpu);
 
 	if (c) {
@@ -95,7 +95,7 @@ ALWAYS_INLINE void process_news(u64 slot)
 
 ALWAYS_INLINE struct abi_control *control_get(void)
 {
-	u32 zero = 0;
+	short_key zero = 0;
 
 	return control.lookup(&zero);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* In place of traffic.c, in a run that does not count it. */
-ALWAYS_INLINE void traffic_process_ends(u32 slot)
+ALWAYS_INLINE void traffic_process_ends(short_key slot)
 {
 }
 

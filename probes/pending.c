@@ -75,7 +75,7 @@ BPF_F_TABLE("array", u32, struct abi_last_free, last_free, ABI_LAST_FREE_SLOTS,
 /* The record of the thread's last free. */
 ALWAYS_INLINE struct abi_last_free *last_free_of(u64 caller)
 {
-	u32 at = ABI_CALLER_AT(caller, ABI_LAST_FREE_BITS);
+	short_key at = ABI_CALLER_AT(caller, ABI_LAST_FREE_BITS);
 
 	return last_free.lookup(&at);
 }
@@ -167,12 +167,24 @@ ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 	}
 }
 
-/* The call never returned. Assume that its old block is still live. */
+/* The call of `p` never returned. Assume that its old block is still live, and release the
+ * record. */
 ALWAYS_INLINE void pending_abandon(const struct tracee *t, struct abi_pending *p)
 {
 	count(ABI_CALLS_ABANDONED, 1);
-	if (p->flags & ABI_PENDING_HAS_OLD && !live_put(t->ctl, p->address, 0, &p->old))
-		traffic_gone(p->address, &p->old);
+	if (p->flags & ABI_PENDING_HAS_OLD) {
+		/* Copies: otherwise the verifier would follow live_put() for both places
+		 * where the record may be. */
+		struct abi_block old = p->old;
+		u64 key = p->address;
+
+		if (!live_put(t->ctl, key, 0, &old))
+			traffic_gone(key, &old);
+	}
+	/* Look it up again, for the same reason. */
+	p = pending_find(t);
+	if (p)
+		pending_end(t, p);
 }
 
 /* Returns 1 if this thread is inside a call that is already counted. */
@@ -198,11 +210,8 @@ ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp, 
 
 	u64 key = t->caller, owner = key | tracee_begins(t);
 
-	if (p) {
+	if (p)
 		pending_abandon(t, p);
-		store_release(&p->owner, owner);
-		return p;
-	}
 	p = pending_slot(t);
 	if (p && READ_ONCE(p->owner) == 0 && claim_word(&p->owner, owner))
 		return p;

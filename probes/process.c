@@ -29,7 +29,7 @@ ALWAYS_INLINE struct abi_process *process_find(u64 tgid, u32 *slot)
 {
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++) {
-		u32 at = abi_process_slot(tgid, i, PROCESS_SLOTS);
+		short_key at = abi_process_slot(tgid, i, PROCESS_SLOTS);
 		struct abi_process *p = processes.lookup(&at);
 
 		if (p && p->tgid == tgid) {
@@ -46,7 +46,7 @@ ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 {
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++) {
-		u32 at = abi_process_slot(tgid, i, PROCESS_SLOTS);
+		short_key at = abi_process_slot(tgid, i, PROCESS_SLOTS);
 		struct abi_process *p = processes.lookup(&at);
 
 		if (p && p->tgid == 0 && claim_process(&p->tgid, at, tgid)) {
@@ -247,8 +247,9 @@ ALWAYS_INLINE int in_allocator(const struct abi_process *process, u64 address)
 	/* memtrace has not read the mappings of the process yet: assume that it is. */
 	if (!process->has_ranges)
 		return 1;
-#pragma clang loop unroll(disable)
-	for (int i = 0; i < ABI_MAX_ALLOCATORS; i++) {
+	LOOP_BY (n, 0, ABI_MAX_ALLOCATORS, address) {
+		u64 i = n & (ABI_MAX_ALLOCATORS - 1);
+
 		if (address >= process->allocators[i].start &&
 		    address < process->allocators[i].end)
 			return 1;
@@ -484,7 +485,7 @@ ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block);
 #endif
 
 /* traffic.c: the blocks of the process are freed with it. */
-ALWAYS_INLINE void traffic_process_ends(u32 slot);
+ALWAYS_INLINE void traffic_process_ends(short_key slot);
 
 /* sched_process_exec: the process has a new address space, and no other threads. */
 int on_exec(struct bpf_raw_tracepoint_args *ctx)

@@ -84,17 +84,13 @@ ALWAYS_INLINE int result_is_nested(const struct tracee *t, struct abi_pending *p
 		return 1;
 	}
 	pending_abandon(t, p);
-	pending_end(t, p);
 	return 0;
 }
 
 /* A call fails whose entry was not seen, so its size is unknown. Filters treat it as the
  * largest size: most calls that fail ask for too much. */
-ALWAYS_INLINE void result_refused(const struct tracee *t, u64 meaning,
-				  struct abi_pending *p, u64 sp)
+ALWAYS_INLINE void result_refused(const struct tracee *t, u64 meaning)
 {
-	if (result_is_nested(t, p, sp))
-		return;
 	free_is_over(t->caller);
 	if (result_is_skipped(meaning, ~0ull))
 		traffic_other_event(t);
@@ -104,12 +100,10 @@ ALWAYS_INLINE void result_refused(const struct tracee *t, u64 meaning,
 
 /* First part of a call without a record. Returns 1 if it has a block to record. */
 ALWAYS_INLINE int result_begins(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
-				struct abi_pending *p, u64 result)
+				u64 result)
 {
 	u64 size = reg_word(ctx, ABI_WHOLE_SIZE_REG(meaning));
 
-	if (result_is_nested(t, p, REG_SP(ctx) + ABI_RESULT_SP_DELTA(meaning)))
-		return 0;
 	free_is_over(t->caller);
 	/* As in asked_size(). */
 	if (!result && meaning & ABI_WHOLE_PRODUCT)
@@ -141,14 +135,20 @@ ALWAYS_INLINE void result_seen(struct tracee *t, struct pt_regs *ctx)
 	if (p && result_is_of(t, p, meaning, sp)) {
 		allocator = ABI_SITE_ALLOCATOR(p->site);
 		wants_stack = p->flags & ABI_PENDING_WANTS_STACK;
-	} else if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE) {
-		if (!result_begins(t, ctx, meaning, p, result))
-			return;
 	} else {
+		u64 is_whole = ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE;
+
 		/* The call began before the attach, is nested, or failed. */
-		if (meaning & ABI_RESULT_FAILS_ALONE)
-			result_refused(t, meaning, p, sp);
-		return;
+		if (!is_whole && !(meaning & ABI_RESULT_FAILS_ALONE))
+			return;
+		if (result_is_nested(t, p, sp))
+			return;
+		if (!is_whole) {
+			result_refused(t, meaning);
+			return;
+		}
+		if (!result_begins(t, ctx, meaning, result))
+			return;
 	}
 
 	/* Walk first: the walk does not depend on the rest, and the verifier follows it

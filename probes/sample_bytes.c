@@ -5,7 +5,7 @@ BPF_F_TABLE("array", u32, struct abi_sample, samples, ABI_SAMPLE_CLASSES, BPF_F_
 
 ALWAYS_INLINE struct abi_sample *sample_of(u64 size_bytes)
 {
-	u32 at = abi_sample_class(size_bytes);
+	short_key at = abi_sample_class(size_bytes);
 
 	return samples.lookup(&at);
 }

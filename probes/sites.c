@@ -12,7 +12,7 @@ BPF_F_TABLE("array", u32, struct abi_site_at, sites_at, MEMTRACE_PAGE_SIZE,
 /* The record of the sites at the page offset of this hit. */
 ALWAYS_INLINE struct abi_site_at *site_at(struct pt_regs *ctx)
 {
-	u32 at = REG_PC(ctx) & (MEMTRACE_PAGE_SIZE - 1);
+	short_key at = REG_PC(ctx) & (MEMTRACE_PAGE_SIZE - 1);
 
 	return sites_at.lookup(&at);
 }

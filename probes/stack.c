@@ -47,6 +47,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 			return number;
 		w.end = ABI_END_NO_RULE;
 	}
+	w.end = launder(&w.words[2], w.end);
 #endif
 	walk_hash_again(&w, s, allocator);
 	number = stack_number(t, &w, s, allocator);

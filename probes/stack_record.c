@@ -4,7 +4,7 @@
 /* The head of a stack, or NULL. */
 ALWAYS_INLINE struct abi_stack_head *stack_head(u32 number)
 {
-	u32 at = number / STACKS_PART, element = number % STACKS_PART;
+	short_key at = number / STACKS_PART, element = number % STACKS_PART;
 	void *part = stacks.lookup(&at);
 
 	return part ? bpf_map_lookup_elem(part, &element) : NULL;
@@ -14,7 +14,7 @@ ALWAYS_INLINE struct abi_stack_head *stack_head(u32 number)
 ALWAYS_INLINE u64 *stack_words(u64 at)
 {
 	u32 block = at / ABI_PCS_BLOCK;
-	u32 part_at = block / STACK_PCS_PART, element = block % STACK_PCS_PART;
+	short_key part_at = block / STACK_PCS_PART, element = block % STACK_PCS_PART;
 	void *part = at < STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK
 			     ? stack_pcs.lookup(&part_at)
 			     : NULL;
@@ -34,8 +34,8 @@ ALWAYS_INLINE int stack_has_parts(u32 number, u64 at)
 ALWAYS_INLINE void stack_ask(u32 number, u64 at)
 {
 	u64 part_words = STACK_PCS_PART * (u64)ABI_PCS_BLOCK;
-	u32 ahead = number / STACKS_PART + STACKS_AHEAD;
-	u32 words_ahead = at / part_words + STACK_PCS_AHEAD;
+	short_key ahead = number / STACKS_PART + STACKS_AHEAD;
+	short_key words_ahead = at / part_words + STACK_PCS_AHEAD;
 	u64 is_missing = 0;
 
 	if (ahead >= STACKS_PARTS)

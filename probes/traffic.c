@@ -36,7 +36,7 @@ BPF_F_TABLE("array", u32, u64, late_numbers, ABI_LATE_NUMBERS, BPF_F_MMAPABLE);
 
 ALWAYS_INLINE struct abi_traffic_all *traffic_all_get(void)
 {
-	u32 zero = 0;
+	short_key zero = 0;
 
 	return traffic_all.lookup(&zero);
 }
@@ -68,7 +68,7 @@ ALWAYS_INLINE struct estimate estimate_of(u64 size_bytes)
 ALWAYS_INLINE u64 heap_changes(u64 bytes, u64 estimated_bytes)
 {
 #ifdef WITH_PEAK
-	u32 zero = 0;
+	short_key zero = 0;
 	struct abi_heap_peak *heap = heap_peak.lookup(&zero);
 	int is_peak = 0;
 #ifdef SAMPLE_BYTES
@@ -89,7 +89,7 @@ ALWAYS_INLINE u64 heap_changes(u64 bytes, u64 estimated_bytes)
 }
 
 /* Add to the live bytes of a process. With WITH_PEAK heap_changes() finds the peak. */
-ALWAYS_INLINE void outstanding_add(u32 slot, u64 bytes, u64 estimated_bytes, u64 ticks)
+ALWAYS_INLINE void outstanding_add(short_key slot, u64 bytes, u64 estimated_bytes, u64 ticks)
 {
 	struct abi_traffic_all *all = traffic_all_get();
 	struct abi_process_live *own = process_live.lookup(&slot);
@@ -108,7 +108,7 @@ ALWAYS_INLINE void outstanding_add(u32 slot, u64 bytes, u64 estimated_bytes, u64
 #endif
 }
 
-ALWAYS_INLINE void outstanding_sub(u32 slot, u64 bytes, u64 estimated_bytes)
+ALWAYS_INLINE void outstanding_sub(short_key slot, u64 bytes, u64 estimated_bytes)
 {
 	struct abi_traffic_all *all = traffic_all_get();
 	struct abi_process_live *own = process_live.lookup(&slot);
@@ -126,7 +126,7 @@ ALWAYS_INLINE void outstanding_sub(u32 slot, u64 bytes, u64 estimated_bytes)
 }
 
 /* The process ends: subtract all its live bytes. */
-ALWAYS_INLINE void traffic_process_ends(u32 slot)
+ALWAYS_INLINE void traffic_process_ends(short_key slot)
 {
 	struct abi_traffic_all *all = traffic_all_get();
 	struct abi_process_live *own = process_live.lookup(&slot);
@@ -165,7 +165,7 @@ ALWAYS_INLINE void late_send(const struct abi_late *event)
 
 /* Add an event, which is of a stack with a number, to the record of its call path. Do
  * this before anything else, so that the label does not stay on the BPF stack. */
-ALWAYS_INLINE void path_changes(u32 stack, u64 label, u64 bytes, u64 blocks)
+ALWAYS_INLINE void path_changes(short_key stack, u64 label, u64 bytes, u64 blocks)
 {
 #ifdef WITH_PEAK
 	struct abi_path_peak *path = path_peaks.lookup(&stack);
@@ -201,7 +201,7 @@ ALWAYS_INLINE int traffic_is_late(struct abi_late *event)
 	if (!(event->stack & ABI_MISS_STACK_BIT))
 		return 0;
 
-	u32 at = event->stack & (ABI_LATE_NUMBERS - 1);
+	short_key at = event->stack & (ABI_LATE_NUMBERS - 1);
 	u64 *number = late_numbers.lookup(&at);
 
 	if (number && ABI_LATE_NUMBER_STACK(*number) == event->stack) {
@@ -217,7 +217,7 @@ ALWAYS_INLINE int traffic_is_late(struct abi_late *event)
 }
 
 /* The estimates of a call path; NULL without sampling by bytes. */
-ALWAYS_INLINE struct abi_flow *estimated_flow(u32 stack)
+ALWAYS_INLINE struct abi_flow *estimated_flow(short_key stack)
 {
 #ifdef SAMPLE_BYTES
 	return traffic_estimates.lookup(&stack);
@@ -242,7 +242,8 @@ ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
 	path_changes(event.stack, label, COUNTED_BYTES(b->size_bytes, e),
 		     COUNTED_BLOCKS(1, e));
 
-	struct abi_traffic *path = traffic.lookup(&event.stack);
+	short_key stack = event.stack;
+	struct abi_traffic *path = traffic.lookup(&stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
 
 	if (path) {
@@ -274,7 +275,8 @@ ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 
 	path_changes(event.stack, label, -(u64)COUNTED_BYTES(b->size_bytes, e),
 		     -(u64)COUNTED_BLOCKS(1, e));
 
-	struct abi_traffic *path = traffic.lookup(&event.stack);
+	short_key stack = event.stack;
+	struct abi_traffic *path = traffic.lookup(&stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
 
 	if (path) {
@@ -306,7 +308,8 @@ ALWAYS_INLINE void path_resized(const struct abi_block *b, u64 new_bytes, u64 ti
 		     COUNTED_BYTES(new_bytes, new) - COUNTED_BYTES(b->size_bytes, old),
 		     new.blocks - old.blocks);
 
-	struct abi_traffic *path = traffic.lookup(&event.stack);
+	short_key stack = event.stack;
+	struct abi_traffic *path = traffic.lookup(&stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
 
 	if (path)
@@ -322,7 +325,7 @@ ALWAYS_INLINE struct thread_record *thread_find(u64 key)
 {
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_THREAD_WAYS; i++) {
-		u32 at = ABI_THREAD_AT(key, i, THREAD_SLOTS);
+		short_key at = ABI_THREAD_AT(key, i, THREAD_SLOTS);
 		struct thread_record *th = threads.lookup(&at);
 
 		if (th && READ_ONCE(th->head.key) == key)
@@ -341,7 +344,7 @@ ALWAYS_INLINE struct thread_record *thread_current(const struct tracee *t)
 		return th;
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_THREAD_WAYS; i++) {
-		u32 at = ABI_THREAD_AT(key, i, THREAD_SLOTS);
+		short_key at = ABI_THREAD_AT(key, i, THREAD_SLOTS);
 
 		th = threads.lookup(&at);
 		if (th && claim_word(&th->head.key, key)) {
@@ -447,7 +450,7 @@ ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
 {
 	u64 bytes = b->size_bytes;
 	u64 bucket = abi_bucket(bytes);
-	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
+	short_key cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
 	struct abi_sizes *s = sizes.lookup(&cpu);
 	struct estimate e = estimate_of(bytes);
 	u64 ticks = ABI_TICKS(b->thread, b->tick);

@@ -24,9 +24,9 @@ ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	if (!draining)
 		return 0;
 
-	u32 half = ABI_JOURNAL_HALF(draining);
+	short_key half = ABI_JOURNAL_HALF(draining);
 	u64 n = __sync_fetch_and_add(&ctl->journal_used[half], 1);
-	u32 at = n;
+	short_key at = n;
 	void *part = n < ABI_JOURNAL_ENTRIES ? journal.lookup(&half) : NULL;
 	struct abi_journal *entry = part ? bpf_map_lookup_elem(part, &at) : NULL;
 
@@ -69,8 +69,9 @@ ALWAYS_INLINE int live_fits(u64 key, u64 size_bytes)
 ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
 				 struct abi_block *ret)
 {
-#pragma clang loop unroll(disable)
-	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
+	LOOP_BY (n, 0, ABI_LIVE_WAYS, word) {
+		u64 i = n & (ABI_LIVE_WAYS - 1);
+
 		if (READ_ONCE(b->key[i]) == word &&
 		    __sync_val_compare_and_swap(&b->key[i], word, ABI_LIVE_CLAIMED) ==
 			    word) {
@@ -110,9 +111,9 @@ ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *diff
 }
 
 /* A bucket of a block in a generation, or NULL. `word` is the block's key / 8. */
-ALWAYS_INLINE struct abi_live_bucket *live_bucket(u32 generation, u64 word, int second)
+ALWAYS_INLINE struct abi_live_bucket *live_bucket(short_key generation, u64 word, int second)
 {
-	u32 at = abi_live_hash(
+	short_key at = abi_live_hash(
 		word, ABI_LIVE_BUCKETS(LIVE_BUCKETS, generation & 15), second);
 	void *part = live.lookup(&generation);
 
@@ -144,12 +145,12 @@ ALWAYS_INLINE u64 live_has(const struct abi_live_bucket *b, u64 word)
 ALWAYS_INLINE u64 live_find_older(u64 newest, u64 word)
 {
 	u64 mix = abi_live_mix(word, 0), other = abi_live_mix(word, 1) ^ mix;
-	u64 found = LIVE_NOWHERE, end = 2 * newest, round;
+	u64 found = LIVE_NOWHERE, end = 2 * newest;
 
-	LOOP(i, 0, 2 * LIVE_GENERATIONS - 1, &round) {
-		u32 generation = i >> 1;
+	LOOP_BY (i, 0, 2 * LIVE_GENERATIONS - 1, word) {
+		short_key generation = i >> 1;
 		u32 buckets = ABI_LIVE_BUCKETS(LIVE_BUCKETS, generation & 15);
-		u32 at = (mix ^ (other & -(i & 1))) * buckets >> 32;
+		short_key at = (mix ^ (other & -(i & 1))) * buckets >> 32;
 
 		/* Hidden from the compiler, which would compute the number of rounds, and
 		 * end the loop by a comparison that bounds it for the processor, but not for
@@ -164,9 +165,9 @@ ALWAYS_INLINE u64 live_find_older(u64 newest, u64 word)
 
 		u64 here = live_has(b, word);
 
-		found = ROUND(&round, (found & ~here) | (i & here));
+		found = ROUND_BY(word, (found & ~here) | (i & here));
 	}
-	return launder(&round, found);
+	return launder_by(word, found);
 }
 
 /* Remove the block `key` from the table. Returns 0 if it is not there. */
@@ -206,8 +207,9 @@ ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *
 ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 				const struct abi_block *block)
 {
-#pragma clang loop unroll(disable)
-	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
+	LOOP_BY (n, 0, ABI_LIVE_WAYS, word) {
+		u64 i = n & (ABI_LIVE_WAYS - 1);
+
 		if (READ_ONCE(b->key[i]) == 0 &&
 		    __sync_val_compare_and_swap(&b->key[i], 0, ABI_LIVE_CLAIMED) == 0) {
 			b->entry[i].size_bytes = block->size_bytes;

@@ -6,7 +6,7 @@ BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, PENDING_SPILL, AS_NE
 
 ALWAYS_INLINE struct abi_pending *pending_slot(const struct tracee *t)
 {
-	u32 at = ABI_CALLER_AT(t->caller, ABI_PENDING_BITS);
+	short_key at = ABI_CALLER_AT(t->caller, ABI_PENDING_BITS);
 
 	return pending.lookup(&at);
 }

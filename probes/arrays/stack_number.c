@@ -8,55 +8,59 @@ BPF_TABLE("array_of_maps$stack_index_part", u32, u32, stack_index, STACK_INDEX_P
 /* The i-th bucket of a hash, or NULL. */
 ALWAYS_INLINE struct abi_stack_bucket *stack_bucket(u64 hash, u32 i)
 {
-	u32 part_at = i / 2;
-	u32 at = abi_live_hash(hash, part_at ? STACK_BUCKETS : STACK_BUCKETS_FIRST, i % 2);
+	short_key part_at = i / 2;
+	short_key at = abi_live_hash(hash, part_at ? STACK_BUCKETS : STACK_BUCKETS_FIRST, i % 2);
 	void *part = stack_index.lookup(&part_at);
 
 	return part ? bpf_map_lookup_elem(part, &at) : NULL;
 }
 
-/* The number of the stack with this hash in a bucket, or ABI_NO_STACK. */
+/* The number in a word of a bucket if it is of the stack with this tag and this check, else
+ * ABI_NO_STACK. */
+ALWAYS_INLINE u32 stack_of_word(u64 word, u64 tag, u64 check)
+{
+	u32 number = word & ABI_STACK_NUMBER_MASK;
+	struct abi_stack_head *s =
+		word >> ABI_STACK_NUMBER_BITS == tag ? stack_head(number) : NULL;
+
+	return s && READ_ONCE(s->check) == check ? number : ABI_NO_STACK;
+}
+
+/* The number of the stack with this hash in a bucket, or ABI_NO_STACK. Two stacks of one
+ * tag are in different buckets (stack_index_insert()), so the first word with the tag
+ * decides. */
 ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
 {
+	u64 word = 0;
+
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < ABI_STACK_WAYS; i++) {
-		u64 word = READ_ONCE(b->word[i]);
-
-		if (word >> ABI_STACK_NUMBER_BITS == tag) {
-			u32 number = word & ABI_STACK_NUMBER_MASK;
-			struct abi_stack_head *s = stack_head(number);
-
-			if (s && READ_ONCE(s->check) == check)
-				return number;
-		}
+		word = READ_ONCE(b->word[i]);
+		if (word >> ABI_STACK_NUMBER_BITS == tag)
+			break;
 	}
-	return ABI_NO_STACK;
+	return stack_of_word(word, tag, check);
 }
 
 /* Store `number` in a free word of the bucket. If another processor has stored the same
- * stack meanwhile, return its number. ABI_NO_STACK: the bucket is full. */
+ * stack meanwhile, return its number. ABI_NO_STACK: the bucket is full, or has another stack
+ * with this tag. */
 ALWAYS_INLINE u32 stack_index_insert(struct abi_stack_bucket *b, u64 tag, u64 check,
 				   u32 number)
 {
-	u64 mine = tag << ABI_STACK_NUMBER_BITS | number;
+	u64 mine = tag << ABI_STACK_NUMBER_BITS | number, word = 0;
 
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < ABI_STACK_WAYS; i++) {
-		u64 word = READ_ONCE(b->word[i]);
-
+		word = READ_ONCE(b->word[i]);
 		if (word == 0)
 			word = __sync_val_compare_and_swap(&b->word[i], 0, mine);
 		if (word == 0)
 			return number;
-		if (word >> ABI_STACK_NUMBER_BITS == tag) {
-			u32 other = word & ABI_STACK_NUMBER_MASK;
-			struct abi_stack_head *s = stack_head(other);
-
-			if (s && READ_ONCE(s->check) == check)
-				return other;
-		}
+		if (word >> ABI_STACK_NUMBER_BITS == tag)
+			break;
 	}
-	return ABI_NO_STACK;
+	return stack_of_word(word, tag, check);
 }
 
 /* The number of a stack, or ABI_NO_STACK. */
@@ -98,7 +102,7 @@ ALWAYS_INLINE u32 stack_insert(u64 hash, u64 check, u32 number)
 /* Wake memtrace if the second part of the index is missing. */
 ALWAYS_INLINE void stack_index_ask(u32 number)
 {
-	u32 second = 1;
+	short_key second = 1;
 	u64 news = 1;
 
 	if (STACK_INDEX_PARTS > 1 && number >= STACK_BUCKETS_FIRST &&

@@ -25,3 +25,4 @@
 	})
 
 #define ROUND(at, value) launder((at), (value))
+#define ROUND_BY(word, value) launder_by((word), (value))

@@ -5,3 +5,4 @@
 
 #define loop_goes_on()   1
 #define ROUND(at, value) (value)
+#define ROUND_BY(word, value) (value)

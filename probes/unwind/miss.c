@@ -8,7 +8,7 @@
 ALWAYS_INLINE u64 miss_ring_of(u64 process, u64 pc)
 {
 	u64 site = abi_mix(pc ^ process << 48);
-	u32 at = site >> 40 & (ABI_MISS_SITES - 1), first = ABI_MISS_RING_FIRST;
+	short_key at = site >> 40 & (ABI_MISS_SITES - 1), first = ABI_MISS_RING_FIRST;
 	u64 *last = miss_sites.lookup(&at);
 	void *ring = misses.lookup(&first);
 
@@ -31,7 +31,7 @@ ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller, u64 ring)
 
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_MISS_ROOMS; i++) {
-		u32 at = first + (i ^ own);
+		short_key at = first + (i ^ own);
 		struct abi_miss_room *r = (struct abi_miss_room *)miss_rooms.lookup(&at);
 
 		if (!r || !claim_word(&r->owner, caller))
@@ -368,7 +368,7 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 				    const struct abi_scratch *s, u32 allocator)
 {
 	struct abi_miss *m = &r->walk;
-	u32 which = ABI_MISS_ROOM_RING(m->room);
+	short_key which = ABI_MISS_ROOM_RING(m->room);
 	void *ring = misses.lookup(&which);
 
 	if (!ring)
@@ -455,7 +455,7 @@ ALWAYS_INLINE u32 miss_send_walked(const struct tracee *t, const struct walk *w,
 				   struct abi_scratch *s, u32 allocator)
 {
 	u64 number = 0, bytes = ABI_WALKED_BYTES(w->depth);
-	u32 which = ABI_MISS_RING;
+	short_key which = ABI_MISS_RING;
 	void *ring = misses.lookup(&which);
 
 	if (!ring || !miss_number_alone(t, &number))

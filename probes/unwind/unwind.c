@@ -149,7 +149,7 @@ ALWAYS_INLINE int walk_leave(struct walk *w)
  * Returns 0 if the process has gone. */
 ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
 {
-	u32 slot = t->slot;
+	short_key slot = t->slot;
 
 	w->process = processes.lookup(&slot);
 	if (!w->process)

@@ -66,7 +66,7 @@ ALWAYS_INLINE u64 walk_family(const struct walk *w, const struct tracee *t)
 #ifdef UNWIND_RULES
 	return w->process->family;
 #else
-	u32 slot = t->slot;
+	short_key slot = t->slot;
 	const struct abi_process *process = processes.lookup(&slot);
 
 	return process ? process->family : 0;
@@ -90,7 +90,7 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_SCRATCH_WAYS; i++) {
-		u32 at = first + i;
+		short_key at = first + i;
 		struct abi_scratch *s = (struct abi_scratch *)scratch.lookup(&at);
 
 		if (s && claim_word(&s->owner, caller))

@@ -24,21 +24,29 @@ static bool has_check(struct stack_store *store, uint32_t number, uint64_t check
 	return head && __atomic_load_n(&head->check, __ATOMIC_ACQUIRE) == check;
 }
 
-static bool is_of(struct stack_store *store, uint64_t word,
-		  const struct abi_stack_hash *hash)
+static bool has_tag(uint64_t word, const struct abi_stack_hash *hash)
 {
-	return word >> ABI_STACK_NUMBER_BITS == ABI_STACK_TAG(hash->hash) &&
-	       has_check(store, word & ABI_STACK_NUMBER_MASK, hash->check);
+	return word >> ABI_STACK_NUMBER_BITS == ABI_STACK_TAG(hash->hash);
 }
 
+/* Like stack_of_word() of the probes, for a word with the tag. */
+static uint32_t number_of_word(struct stack_store *store, uint64_t word,
+			       const struct abi_stack_hash *hash)
+{
+	uint32_t number = word & ABI_STACK_NUMBER_MASK;
+
+	return has_check(store, number, hash->check) ? number : ABI_NO_STACK;
+}
+
+/* Like stack_find_in() of the probes. */
 static uint32_t find_in(struct stack_store *store, const struct abi_stack_bucket *b,
 			const struct abi_stack_hash *hash)
 {
 	for (int i = 0; i < ABI_STACK_WAYS; i++) {
 		uint64_t word = __atomic_load_n(&b->word[i], __ATOMIC_ACQUIRE);
 
-		if (is_of(store, word, hash))
-			return word & ABI_STACK_NUMBER_MASK;
+		if (has_tag(word, hash))
+			return number_of_word(store, word, hash);
 	}
 	return ABI_NO_STACK;
 }
@@ -118,8 +126,8 @@ static uint32_t insert_in(struct stack_store *store, struct abi_stack_bucket *b,
 		if (__atomic_compare_exchange_n(&b->word[i], &word, mine, false,
 						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			return number;
-		if (is_of(store, word, hash))
-			return word & ABI_STACK_NUMBER_MASK;
+		if (has_tag(word, hash))
+			return number_of_word(store, word, hash);
 	}
 	return ABI_NO_STACK;
 }

@@ -24,6 +24,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef u64 short_key; /* probes/instructions.c */
 typedef int32_t s32;
 typedef int64_t s64;
 
@@ -44,7 +45,7 @@ typedef int64_t s64;
 	static struct host_map host_map_##map =                                          \
 		HOST_MAP(map, kind, sizeof(key_type), sizeof(value_type), (entries));    \
 	HOST_REGISTER(map)                                                               \
-	static value_type *host_lookup_##map(const key_type *key)                        \
+	static value_type *host_lookup_##map(const void *key)                            \
 	{                                                                                \
 		return host_map_lookup(&host_map_##map, key);                            \
 	}                                                                                \
@@ -61,7 +62,7 @@ typedef int64_t s64;
 		return host_map_delete(&host_map_##map, key);                            \
 	}                                                                                \
 	static const struct {                                                            \
-		value_type *(*lookup)(const key_type *key);                              \
+		value_type *(*lookup)(const void *key);                                  \
 		int (*update)(const key_type *key, const value_type *value);             \
 		int (*insert)(const key_type *key, const value_type *value);             \
 		int (*delete)(const key_type *key);                                      \
@@ -72,12 +73,12 @@ typedef int64_t s64;
 	static struct host_map host_map_##map =                                          \
 		HOST_MAP(map, kind, sizeof(key_type), sizeof(value_type), (entries));    \
 	HOST_REGISTER(map)                                                               \
-	static void *host_lookup_##map(const key_type *key)                              \
+	static void *host_lookup_##map(const void *key)                                  \
 	{                                                                                \
 		return host_map_lookup(&host_map_##map, key);                            \
 	}                                                                                \
 	static const struct {                                                            \
-		void *(*lookup)(const key_type *key);                                    \
+		void *(*lookup)(const void *key);                                        \
 	} map = {host_lookup_##map}
 
 #define bpf_map_lookup_elem(map, key) host_map_lookup((map), (key))

@@ -134,26 +134,26 @@ static int read_user(void *ret, size_t size, const void *from)
 static struct abi_miss_room rooms[CPU_SLOTS * ABI_MISS_ROOMS];
 static u64 sites[ABI_MISS_SITES];
 
-static void *room_at(const u32 *at)
+static void *room_at(const short_key *at)
 {
 	return &rooms[*at];
 }
 
-static u64 *site_at(const u32 *at)
+static u64 *site_at(const short_key *at)
 {
 	return &sites[*at];
 }
 
-static void *ring_at(const u32 *at)
+static void *ring_at(const short_key *at)
 {
 	return host.ring[*at].is_gone ? NULL : &host.ring[*at];
 }
 
 static const struct {
-	void *(*lookup)(const u32 *at);
+	void *(*lookup)(const short_key *at);
 } miss_rooms = {room_at}, misses = {ring_at};
 static const struct {
-	u64 *(*lookup)(const u32 *at);
+	u64 *(*lookup)(const short_key *at);
 } miss_sites = {site_at};
 
 #define claim_word(word, value) (*(word) ? 0 : (*(word) = (value), 1))

@@ -402,6 +402,31 @@ static void a_part_with_some_stacks_asks(void)
 	CHECK_INT(host.counts[ABI_STACKS_FULL], 0);
 }
 
+#if !TABLES_ARE_HASHES
+/* Stacks with the same hash, and so with the same tag, are distinguished by the check. */
+static void stacks_of_one_tag_differ(void)
+{
+	const u64 hash = 0x123456789abcdefull;
+	struct abi_scratch scratch = {.walked.pc = {1}};
+
+	begin();
+	has_second = true;
+	add_part(&host_map_stack_index, 1, sizeof(struct abi_stack_bucket),
+		 STACK_BUCKETS);
+	for (u32 round = 0; round < 2; round++) {
+		for (u64 check = 1; check <= 4; check++) {
+			struct walk walk = {.depth = 1, .h = {hash, check}};
+			u32 known = round ? check - 1 : ABI_NO_STACK;
+
+			CHECK_INT(stack_find(hash, check), known);
+			if (!round)
+				CHECK_INT(stack_add(&host.control, &walk, &scratch, 2),
+					  check - 1);
+		}
+	}
+}
+#endif
+
 static u32 others;
 
 static void another_stores_the_same(void)
@@ -469,6 +494,9 @@ int main(void)
 	RUN(nothing_is_stored_without_a_part);
 	RUN(what_lacks_a_part_is_sent);
 	RUN(a_part_with_some_stacks_asks);
+#if !TABLES_ARE_HASHES
+	RUN(stacks_of_one_tag_differ);
+#endif
 	RUN(two_at_once);
 	RUN(two_at_once_with_the_same);
 	RUN(many_meanwhile);
