@@ -160,7 +160,9 @@ static inline struct news read_maps(struct child *c, uint64_t since_ns, uint64_t
 	vec_foreach (m, &maps.mappings) {
 		struct images_change change;
 
-		if (!m->executable)
+		/* The kernel adds "[uprobes]" when the child hits the first breakpoint of
+		 * another tracer, perhaps in the dynamic linker. */
+		if (!m->executable || (m->path && !strcmp(m->path, "[uprobes]")))
 			continue;
 		REQUIRE(!images_add(c->images, c->pid, m, images_since(since_ns), tag,
 				    &change));
