@@ -1,31 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The start, and a report with source lines, compared with another memtrace in one
- * run. */
+/* The start, a pair of malloc and free, a report with source lines, and the size of the
+ * program, compared with another memtrace in one run. */
 #include "bench.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tool.h"
 
 #define RUNS             9
-#define ROWS             4
 #define STACKS           1000
 #define BLOCKS           10000
+#define PAIRS            200000
+#define PAIRS_DEPTH      4 /* 6 frames below main, as in section_pairs.c */
 #define AGE_MS           1000
 #define QUIET_MS         500
 #define REPORT_TIMEOUT_S 60
 
-struct figures {
-	double anew_ms;   /* exec to tracing, without a cache */
-	double start_ms;  /* exec to tracing, after other runs */
-	double first_ms;  /* first report, which reads debug information */
-	double report_ms; /* second report */
-	double length_mb; /* length of the second report */
+enum figure {
+	START,  /* exec to tracing, after other runs */
+	ANEW,   /* exec to tracing, without a cache */
+	FIRST,  /* first report, which reads debug information */
+	SECOND, /* second report */
+	PAIR,
+	FIGURES
 };
 
-static double report_ms(struct tracing *tracing, double *length_mb)
+static const char *const names[FIGURES] = {
+	[START] = "exec to tracing, ms",
+	[ANEW] = "the same, when nothing is kept, ms",
+	[FIRST] = "first report of 1,000 stacks with lines, ms",
+	[SECOND] = "second report of them, ms",
+	[PAIR] = "a pair of malloc and free, ns",
+};
+
+static double report_ms(struct tracing *tracing)
 {
 	uint64_t start_ns = now_ns();
 
@@ -34,7 +47,6 @@ static double report_ms(struct tracing *tracing, double *length_mb)
 	struct text text = child_read_burst(&tracing->child, REPORT_TIMEOUT_S, QUIET_MS);
 	double ms = (double)(text.last_ns - start_ns) / 1e6;
 
-	*length_mb = (double)text.len / 1e6;
 	text_deinit(&text);
 	return ms;
 }
@@ -55,61 +67,80 @@ static double anew_ms(enum tool tool)
 	return tracing.all_probes_ms;
 }
 
-static struct figures measure(enum tool tool)
+static void measure(enum tool tool, double figures[FIGURES])
 {
 	static const char *const options[] = {"--top", "0", "--format", "json", NULL};
 	struct target target = target_start();
 	struct tracing tracing = tool_start(tool, &target, options);
-	struct figures f = {.start_ms = tracing.all_probes_ms};
 
+	figures[START] = tracing.all_probes_ms;
+	target_pairs(&target, PAIRS / 20, PAIRS_DEPTH);
+	figures[PAIR] = target_pairs(&target, PAIRS, PAIRS_DEPTH);
 	target_fill(&target, BLOCKS, STACKS);
 	sleep_ms(AGE_MS);
-	f.first_ms = report_ms(&tracing, &f.length_mb);
-	f.report_ms = report_ms(&tracing, &f.length_mb);
+	figures[FIRST] = report_ms(&tracing);
+	figures[SECOND] = report_ms(&tracing);
 	child_kill(&tracing.child);
 	target_stop(&target);
-	f.anew_ms = anew_ms(tool);
-	return f;
+	figures[ANEW] = anew_ms(tool);
 }
 
-static void print_row(const char *name, double now[], double before[],
-		      double difference[])
+/* The KiB that the program's file has to map: code and data without debug information. */
+static double loaded_kib(enum tool tool)
 {
-	double now_median = median(now, RUNS), before_median = median(before, RUNS);
+	const char *path = tool_program(tool);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr header;
+	double bytes = 0;
 
-	printf("%-46s %10.1f %10.1f %10.1f %8.2f\n", name, now_median, before_median,
-	       median(difference, RUNS), now_median / before_median);
+	if (fd < 0 || pread(fd, &header, sizeof(header), 0) != sizeof(header))
+		die("cannot read %s", path);
+	for (unsigned i = 0; i < header.e_phnum; i++) {
+		Elf64_Phdr segment;
+
+		if (pread(fd, &segment, sizeof(segment),
+			  (off_t)(header.e_phoff + i * sizeof(segment))) !=
+		    sizeof(segment))
+			die("cannot read %s", path);
+		if (segment.p_type == PT_LOAD)
+			bytes += (double)segment.p_filesz;
+	}
+	close(fd);
+	return bytes / 1024;
 }
 
 void section_before(void)
 {
-	double now[ROWS][RUNS], before[ROWS][RUNS], difference[ROWS][RUNS];
+	double now[FIGURES][RUNS], before[FIGURES][RUNS], difference[FIGURES][RUNS];
 
 	if (!tool_has_before()) {
 		printf("\n" TOOL_BEFORE_VARIABLE " names no other memtrace\n");
 		return;
 	}
 	for (unsigned run = 0; run < RUNS; run++) {
-		/* By turns, because the machine's speed drifts. */
-		const struct figures a = measure(TOOL_MEMTRACE), b = measure(TOOL_BEFORE);
+		double a[FIGURES], b[FIGURES];
 
-		now[0][run] = a.start_ms;
-		now[1][run] = a.first_ms;
-		now[2][run] = a.report_ms;
-		now[3][run] = a.anew_ms;
-		before[3][run] = b.anew_ms;
-		before[0][run] = b.start_ms;
-		before[1][run] = b.first_ms;
-		before[2][run] = b.report_ms;
-		for (unsigned i = 0; i < ROWS; i++)
-			difference[i][run] = now[i][run] - before[i][run];
+		/* By turns, because the machine's speed drifts. */
+		measure(TOOL_MEMTRACE, a);
+		measure(TOOL_BEFORE, b);
+		for (unsigned i = 0; i < FIGURES; i++) {
+			now[i][run] = a[i];
+			before[i][run] = b[i];
+			difference[i][run] = a[i] - b[i];
+		}
 	}
-	printf("\nBeside another memtrace, ms, medians of %d runs in turns\n"
+	printf("\nBeside another memtrace, medians of %d runs in turns\n"
 	       "%-46s %10s %10s %10s %8s\n",
 	       RUNS, "", "this", "other", "difference", "ratio");
-	print_row("exec to tracing", now[0], before[0], difference[0]);
-	print_row("the same, when nothing is kept", now[3], before[3], difference[3]);
-	print_row("first report of 1,000 stacks with lines", now[1], before[1],
-		  difference[1]);
-	print_row("second report of them", now[2], before[2], difference[2]);
+	for (unsigned i = 0; i < FIGURES; i++) {
+		double a = median(now[i], RUNS), b = median(before[i], RUNS);
+
+		printf("%-46s %10.1f %10.1f %10.1f %8.2f\n", names[i], a, b,
+		       median(difference[i], RUNS), a / b);
+	}
+
+	double kib = loaded_kib(TOOL_MEMTRACE), other_kib = loaded_kib(TOOL_BEFORE);
+
+	printf("%-46s %10.1f %10.1f %10.1f %8.2f\n", "code and data of the program, KiB",
+	       kib, other_kib, kib - other_kib, kib / other_kib);
 }

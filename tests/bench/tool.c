@@ -23,7 +23,7 @@
 #define TO_TEXT(number)  TO_TEXT_(number)
 #define TO_TEXT_(number) #number
 
-static const char *tool_program(enum tool tool)
+const char *tool_program(enum tool tool)
 {
 	switch (tool) {
 	case TOOL_MEMTRACE:

@@ -19,6 +19,9 @@ enum tool {
 /* The environment variable with the path of another memtrace to compare with. */
 #define TOOL_BEFORE_VARIABLE "MEMTRACE_BENCH_BEFORE"
 
+/* The program of a tool. NULL: the variable for TOOL_BEFORE is not set. */
+const char *tool_program(enum tool tool);
+
 /* Is the variable set? Ends the bench if its path cannot be executed. */
 bool tool_has_before(void);
 
