@@ -55,14 +55,10 @@ struct link_info {
 static bool multi_is_dead(const struct attached *at)
 {
 	struct link_info info = {0};
-	union bpf_attr attr;
 
-	memset(&attr, 0, sizeof(attr));
-	attr.info.bpf_fd = (uint32_t)at->fd;
-	attr.info.info_len = sizeof(info);
-	attr.info.info = (uint64_t)(uintptr_t)&info;
-	return at->pid && sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) == 0 &&
-	       attr.info.info_len == sizeof(info) && info.pid == 0;
+	return at->pid &&
+	       sys_bpf_info(at->fd, &info, sizeof(info)) == (int)sizeof(info) &&
+	       info.pid == 0;
 }
 
 static struct error *refused(int err, const struct attach_probe *first)

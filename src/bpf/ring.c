@@ -32,13 +32,8 @@ static size_t page_bytes(void)
 static size_t size_of(int map)
 {
 	struct bpf_map_info info = {.type = 0};
-	union bpf_attr attr;
 
-	memset(&attr, 0, sizeof(attr));
-	attr.info.bpf_fd = (uint32_t)map;
-	attr.info.info_len = sizeof(info);
-	attr.info.info = (uint64_t)(uintptr_t)&info;
-	if (sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)))
+	if (sys_bpf_info(map, &info, sizeof(info)) < 0)
 		return 0;
 	if (info.type != BPF_MAP_TYPE_RINGBUF) {
 		errno = EINVAL;

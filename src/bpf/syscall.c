@@ -36,3 +36,16 @@ int sys_bpf_insert(int fd, const void *key, const void *value)
 {
 	return element(BPF_MAP_UPDATE_ELEM, fd, key, value, BPF_NOEXIST);
 }
+
+int sys_bpf_info(int fd, void *info, uint32_t size)
+{
+	union bpf_attr attr;
+	int ret;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = size;
+	attr.info.info = (uint64_t)(uintptr_t)info;
+	ret = sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+	return ret ? ret : (int)attr.info.info_len;
+}

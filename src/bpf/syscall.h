@@ -21,4 +21,9 @@ int sys_bpf_element(int command, int fd, const void *key, void *value);
 /* Insert an element into a hash. Returns 0 or -errno; -EEXIST if the key exists. */
 int sys_bpf_insert(int fd, const void *key, const void *value);
 
+/* Read what the kernel says of the map, program or link `fd`: struct bpf_map_info,
+ * bpf_prog_info or bpf_link_info. The `size` bytes at `info` are 0 before. Returns how
+ * many of them the kernel knows, or -errno. */
+int sys_bpf_info(int fd, void *info, uint32_t size);
+
 #endif

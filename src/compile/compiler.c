@@ -292,6 +292,15 @@ int compiler_map(const struct compiler *c, const char *name)
 	return -1;
 }
 
+struct error *compiler_lacks_map(const char *name)
+{
+	return error_create(
+		ERROR_COMPILE,
+		"the compiled probes lack the map %s: --no-cache compiles them "
+		"anew",
+		name);
+}
+
 /* --- programs --------------------------------------------------------------------- */
 
 struct error *compiler_load(struct compiler *c, const char *const names[], size_t count,

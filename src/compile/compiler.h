@@ -53,6 +53,9 @@ void compiler_drop(const struct compiler *compiler);
  * closes it. */
 int compiler_map(const struct compiler *compiler, const char *name);
 
+/* The error for a map that must exist and does not. */
+struct error *compiler_lacks_map(const char *name);
+
 /* Load the programs `names` (`count` names). The caller owns the descriptors in ret[].
  * The error's detail is the end of the verifier's log. */
 struct error *compiler_load(struct compiler *compiler, const char *const names[],

@@ -149,14 +149,9 @@ static bool add_maps(struct outcome *r)
 		int fd = r->bcc->table_fd_id(r->module, i);
 		struct bpf_map_info info = {0};
 		struct code_map map = {.name = ""};
-		union bpf_attr attr;
 
-		memset(&attr, 0, sizeof(attr));
-		attr.info.bpf_fd = (uint32_t)fd;
-		attr.info.info_len = sizeof(info);
-		attr.info.info = (uint64_t)(uintptr_t)&info;
 		if (strlen(name) >= sizeof(map.name) ||
-		    sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)))
+		    sys_bpf_info(fd, &info, sizeof(info)) < 0)
 			return false;
 		strcpy(map.name, name);
 		map.type = info.type;

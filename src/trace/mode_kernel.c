@@ -194,12 +194,9 @@ static struct error *add_classes(struct tracer *t, struct snapshot *snap)
 {
 	struct abi_kernel_counters sum = {{{0}}};
 	int fd = compiler_map(t->compiler, "kernel_counters");
-	struct error *err =
-		fd < 0 ? error_create(ERROR_COMPILE,
-				      "the compiled probes lack the map kernel_counters: "
-				      "--no-cache compiles them anew")
-		       : mapped_walk(fd, t->source->sizes.cpu_slots, sizeof(sum),
-				     sum_counters, &sum);
+	struct error *err = fd < 0 ? compiler_lacks_map("kernel_counters")
+				   : mapped_walk(fd, t->source->sizes.cpu_slots,
+						 sizeof(sum), sum_counters, &sum);
 
 	if (err)
 		return err;

@@ -105,10 +105,7 @@ static struct error *open_maps(struct tracer *t)
 		}
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
 		if (*wanted[i].fd < 0)
-			return error_create(ERROR_COMPILE,
-					    "the compiled probes lack the map %s: "
-					    "--no-cache compiles them anew",
-					    wanted[i].name);
+			return compiler_lacks_map(wanted[i].name);
 	}
 	t->control = mapped_open(t->maps.control, sizeof(*t->control));
 	t->processes = mapped_open(t->maps.processes, processes_bytes(t));
@@ -366,15 +363,9 @@ static uint64_t missed_hits(const struct tracer *t)
 
 	for (size_t i = 0; i < MAX_PROGRAMS; i++) {
 		struct bpf_prog_info info = {0};
-		union bpf_attr attr;
 
-		if (t->programs[i] < 0)
-			continue;
-		memset(&attr, 0, sizeof(attr));
-		attr.info.bpf_fd = (uint32_t)t->programs[i];
-		attr.info.info_len = sizeof(info);
-		attr.info.info = (uint64_t)(uintptr_t)&info;
-		if (sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) == 0)
+		if (t->programs[i] >= 0 &&
+		    sys_bpf_info(t->programs[i], &info, sizeof(info)) > 0)
 			missed += info.recursion_misses;
 	}
 	return missed;

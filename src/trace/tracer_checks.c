@@ -14,9 +14,7 @@ struct error *tracer_open_checks(struct tracer *t)
 	};
 
 	if (maps.checks < 0 || maps.news < 0 || maps.retired < 0)
-		return error_create(ERROR_COMPILE,
-				    "the compiled probes lack the map of checks: "
-				    "--no-cache compiles them anew");
+		return compiler_lacks_map("checks");
 	return checks_create(&maps, &t->checks);
 }
 

@@ -28,10 +28,7 @@ struct error *tracer_open_traffic(struct tracer *t)
 			continue;
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
 		if (*wanted[i].fd < 0)
-			return error_create(ERROR_COMPILE,
-					    "the compiled probes lack the map %s: "
-					    "--no-cache compiles them anew",
-					    wanted[i].name);
+			return compiler_lacks_map(wanted[i].name);
 	}
 	if (t->handler)
 		maps.late_numbers = compiler_map(t->compiler, "late_numbers");

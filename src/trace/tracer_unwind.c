@@ -45,10 +45,7 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
 		if (*wanted[i].fd < 0 && wanted[i].is_wanted)
-			return error_create(ERROR_COMPILE,
-					    "the compiled probes lack the map %s: "
-					    "--no-cache compiles them anew",
-					    wanted[i].name);
+			return compiler_lacks_map(wanted[i].name);
 	}
 	return miss_handler_create(&maps, &t->handler);
 }
