@@ -300,7 +300,7 @@ static void target_exits(void)
 	CHECK(vt_wait(vt, "the run is over", TIMEOUT_MS));
 	press(vt, "v2", "ENDED");
 	CHECK(vt_is_alternate(vt));
-	CHECK_CONTAINS(vt_text(vt), " when last seen");
+	CHECK(vt_wait(vt, " when last seen", TIMEOUT_MS));
 	vt_press(vt, "q");
 	CHECK_INT(vt_wait_end(vt, TIMEOUT_MS), 0);
 	CHECK_CONTAINS(vt_text(vt), "exited");
