@@ -124,8 +124,10 @@ bool session_screen_wants(const struct session *s);
 struct error *session_screen_give(struct session *s, const struct snapshot *snap)
 	__attribute__((warn_unused_result));
 /* The run is over: give the terminal back. If the target has exited, wait for the user's
- * `q` first. */
-void session_screen_end(struct session *s, enum report_cause cause);
+ * `q` first, and show `last` when the screen waits for it; NULL: it has been shown. */
+struct error *session_screen_end(struct session *s, enum report_cause cause,
+				 const struct snapshot *last)
+	__attribute__((warn_unused_result));
 /* Give the terminal back now. */
 void session_screen_stop(struct session *s);
 

@@ -266,7 +266,8 @@ struct error *session_report(struct session *s, enum report_cause cause)
 	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	bool is_final = report_cause_is_final(cause);
-	bool is_shown = session_screen_wants(s);
+	bool is_given = session_screen_wants(s);
+	bool is_shown = is_given || (s->screen && cause == REPORT_EXITED);
 	struct report_options options;
 	struct report shown;
 	struct error *err;
@@ -279,10 +280,10 @@ struct error *session_report(struct session *s, enum report_cause cause)
 		err = build_report(s, snap, &made, &options, cause,
 				   is_shown || outputs_save_is_due(&s->outputs, is_final),
 				   &report);
-	if (!err && is_shown)
+	if (!err && is_given)
 		err = session_screen_give(s, report->snapshot);
 	if (!err && is_final)
-		session_screen_end(s, cause);
+		err = session_screen_end(s, cause, is_given ? NULL : report->snapshot);
 	if (!err)
 		err = report_view(report, &s->setup.options, &shown);
 	if (err)

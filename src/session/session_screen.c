@@ -73,23 +73,35 @@ struct error *session_screen_give(struct session *s, const struct snapshot *snap
 	return err;
 }
 
-/* The target has exited: let the user look at what it held, until a key or a signal. */
-static void wait_for_user(struct session *s)
+/* The target has exited: let the user look at what it held, until a key or a signal. The
+ * screen gets `last`, if that is not NULL, as soon as it has shown the one before. */
+static struct error *wait_for_user(struct session *s, const struct snapshot *last)
 {
+	struct error *err = NULL;
 	enum report_cause cause;
 
 	screen_ended(s->screen);
-	while (s->screen && !session_screen_look(s)) {
-		if (waiter_next(&s->waiter, WAIT_MS, &cause) && cause >= REPORT_STOPPED)
-			return;
+	while (!err && s->screen && !session_screen_look(s)) {
+		if (last && session_screen_wants(s)) {
+			err = session_screen_give(s, last);
+			last = NULL;
+		} else if (waiter_next(&s->waiter, WAIT_MS, &cause) &&
+			   cause >= REPORT_STOPPED) {
+			break;
+		}
 	}
+	return err;
 }
 
-void session_screen_end(struct session *s, enum report_cause cause)
+struct error *session_screen_end(struct session *s, enum report_cause cause,
+				 const struct snapshot *last)
 {
+	struct error *err = NULL;
+
 	if (s->screen && cause == REPORT_EXITED)
-		wait_for_user(s);
+		err = wait_for_user(s, last);
 	session_screen_stop(s);
+	return err;
 }
 
 void session_screen_stop(struct session *s)

@@ -308,6 +308,27 @@ static void target_exits(void)
 	vt_destroy(vt);
 }
 
+/* The last snapshot is shown, also if the screen still draws the one before. */
+static void target_exits_meanwhile(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct vt *vt = start(live_pid(oracle));
+	pid_t screen = screen_of(vt_pid(vt));
+
+	REQUIRE(!kill(screen, SIGSTOP));
+	/* Longer than the interval between snapshots: one waits for the screen. */
+	live_sleep(1);
+	oracle_do(oracle, "run keep 7777 1");
+	live_destroy(oracle);
+	live_sleep(1);
+	REQUIRE(!kill(screen, SIGCONT));
+	CHECK(vt_wait(vt, " in 7777 blocks", TIMEOUT_MS));
+	CHECK(vt_wait(vt, " when last seen", TIMEOUT_MS));
+	vt_press(vt, "q");
+	CHECK_INT(vt_wait_end(vt, TIMEOUT_MS), 0);
+	vt_destroy(vt);
+}
+
 /* Errors before the start are plain lines. */
 static void no_process(void)
 {
@@ -361,6 +382,7 @@ int main(void)
 	RUN(screen_dies);
 	RUN(screen_hangs);
 	RUN(target_exits);
+	RUN(target_exits_meanwhile);
 	RUN(no_process);
 	RUN(messages);
 	return check_done();
