@@ -70,7 +70,8 @@ struct abi_control {
 struct abi_range {
 	uint64_t start, end;
 };
-#define ABI_MAX_ALLOCATORS 16 /* a power of two */
+#define ABI_MAX_ALLOCATORS 16
+_Static_assert((ABI_MAX_ALLOCATORS & (ABI_MAX_ALLOCATORS - 1)) == 0, "a power of two");
 
 /*
  * The traced processes. The number of slots is a power of two. A process is in one of the
@@ -322,8 +323,9 @@ static inline uint32_t abi_sample_class(uint64_t size_bytes)
  * `live_newest`. Blocks are put into the generation that `live_newest` names, and stay
  * where they are. They are looked for in all generations, the newest first.
  */
-#define ABI_LIVE_WAYS    8 /* a power of two */
+#define ABI_LIVE_WAYS    8
 #define ABI_LIVE_CLAIMED 1
+_Static_assert((ABI_LIVE_WAYS & (ABI_LIVE_WAYS - 1)) == 0, "a power of two");
 
 /* Blocks in the two buckets of a block that make a program ask for a generation. In a
  * generation of 16,384 buckets that is when about half of the slots are used; blocks

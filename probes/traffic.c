@@ -216,6 +216,12 @@ ALWAYS_INLINE int traffic_is_late(struct abi_late *event)
 #endif
 }
 
+/* The record of a call path, or NULL. */
+ALWAYS_INLINE struct abi_traffic *path_of(short_key stack)
+{
+	return traffic.lookup(&stack);
+}
+
 /* The estimates of a call path; NULL without sampling by bytes. */
 ALWAYS_INLINE struct abi_flow *estimated_flow(short_key stack)
 {
@@ -242,8 +248,7 @@ ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
 	path_changes(event.stack, label, COUNTED_BYTES(b->size_bytes, e),
 		     COUNTED_BLOCKS(1, e));
 
-	short_key stack = event.stack;
-	struct abi_traffic *path = traffic.lookup(&stack);
+	struct abi_traffic *path = path_of(event.stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
 
 	if (path) {
@@ -275,8 +280,7 @@ ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 
 	path_changes(event.stack, label, -(u64)COUNTED_BYTES(b->size_bytes, e),
 		     -(u64)COUNTED_BLOCKS(1, e));
 
-	short_key stack = event.stack;
-	struct abi_traffic *path = traffic.lookup(&stack);
+	struct abi_traffic *path = path_of(event.stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
 
 	if (path) {
@@ -308,8 +312,7 @@ ALWAYS_INLINE void path_resized(const struct abi_block *b, u64 new_bytes, u64 ti
 		     COUNTED_BYTES(new_bytes, new) - COUNTED_BYTES(b->size_bytes, old),
 		     new.blocks - old.blocks);
 
-	short_key stack = event.stack;
-	struct abi_traffic *path = traffic.lookup(&stack);
+	struct abi_traffic *path = path_of(event.stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
 
 	if (path)

@@ -294,11 +294,10 @@ int compiler_map(const struct compiler *c, const char *name)
 
 struct error *compiler_lacks_map(const char *name)
 {
-	return error_create(
-		ERROR_COMPILE,
-		"the compiled probes lack the map %s: --no-cache compiles them "
-		"anew",
-		name);
+	return error_create(ERROR_COMPILE,
+			    "the compiled probes lack the map %s: "
+			    "--no-cache compiles them anew",
+			    name);
 }
 
 /* --- programs --------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of sites, by which the probes distinguish the functions of nested calls. */
+/* Numbers of sites. The probes tell the functions of nested calls apart by them. */
 #ifndef TRACE_SITE_NUMBERS_H
 #define TRACE_SITE_NUMBERS_H
 
