@@ -249,6 +249,7 @@ static struct other_run run_of(const struct mapped_code *code, uint64_t address,
 {
 	return (struct other_run){
 		.pid = code->pid,
+		.file = code->file,
 		.address = address,
 		.file_offset = code->file_offset + (address - code->start),
 		.size = size,
@@ -493,7 +494,16 @@ struct error *other_code_find_anew(struct other_code *others,
 
 /* --- what was left out, and why --------------------------------------------------- */
 
-/* Does the process still have code at this address? */
+/* Has the mapping a part of the run, where the run had it? */
+static bool has_part(const struct proc_mapping *m, const struct other_run *run)
+{
+	const struct file_name name = file_name_of(m);
+
+	return m->start < run->address + run->size && run->address < m->end &&
+	       m->start - m->file_offset == run->address - run->file_offset &&
+	       file_name_is(&name, &run->file);
+}
+
 static bool is_mapped(const struct other_run *run)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = {0};
@@ -502,27 +512,33 @@ static bool is_mapped(const struct other_run *run)
 	if (outcome != OTHER_MAPS_READ)
 		return outcome != OTHER_MAPS_NONE;
 	vec_foreach (m, &maps.mappings)
-		if (is_code(m) && m->start < run->address + run->size &&
-		    run->address < m->end)
+		if (has_part(m, run))
 			return true;
 	return false;
+}
+
+bool other_code_is_mapped(struct other_code *others, const struct other_run *run)
+{
+	uint64_t begin_ns = clock_now_ns();
+	bool is_there = is_late(others, begin_ns) || is_mapped(run);
+
+	others->spent_ns += clock_now_ns() - begin_ns;
+	return is_there;
 }
 
 bool other_code_is_unread(struct other_code *others, const struct other_run *run)
 {
 	const struct live_thread live = live_thread_begin(run->pid);
-	uint64_t begin_ns = clock_now_ns();
-	bool is_there = live_thread_is_there(&live);
 
+	if (!live_thread_is_there(&live))
+		return false;
 	/* It was counted when it was left out. */
-	if (run->is_unread || !is_there)
-		return is_there;
-	if (!is_late(others, begin_ns))
-		is_there = is_mapped(run);
-	others->spent_ns += clock_now_ns() - begin_ns;
-	if (is_there)
-		count_unread(others, run->pid);
-	return is_there;
+	if (run->is_unread)
+		return true;
+	if (!other_code_is_mapped(others, run))
+		return false;
+	count_unread(others, run->pid);
+	return true;
 }
 
 bool other_code_may_read(struct other_code *others, int pid)

@@ -54,6 +54,11 @@ struct error *other_code_find_anew(struct other_code *others,
 				   uint64_t since_ns, const struct other_runs **ret)
 	__attribute__((warn_unused_result));
 
+/* Does the process still map this code of the file at this address? It may have executed
+ * another program since its mappings were read. True also if too much was read already,
+ * or if its mappings cannot be read. Not for a run that is unread. */
+bool other_code_is_mapped(struct other_code *others, const struct other_run *run);
+
 /* The memory of this run cannot be read, or the run is unread. Count its process and
  * return true, unless it has exited or does not map the code any more. */
 bool other_code_is_unread(struct other_code *others, const struct other_run *run);

@@ -6,15 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "process/file_names.h"
 #include "util/vec.h"
 
 /* Code of one process that may differ from the file. */
 struct other_run {
 	int pid;
-	uint64_t address;     /* in the process */
-	uint64_t file_offset; /* bytes */
-	uint64_t size;        /* bytes */
-	bool is_unread;       /* it must not be compared, and has no address */
+	struct file_name file; /* as /proc/PID/maps names it */
+	uint64_t address;      /* in the process */
+	uint64_t file_offset;  /* bytes */
+	uint64_t size;         /* bytes */
+	bool is_unread;        /* it must not be compared, and has no address or file */
 };
 
 struct other_runs {

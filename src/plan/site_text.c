@@ -227,6 +227,13 @@ static const char *compare_run(const struct text *t, const struct other_run *run
 	target.budget = NULL; /* other_code_may_read() is the limit */
 	text.target = &target;
 	why = compare_in(&text, &mapping, judge);
+	/* Other bytes, perhaps of another file: this is not known before the mappings are
+	 * read again. What was read before that may have been the other file's. */
+	if (why && why != unmapped && why != unreadable) {
+		if (!other_code_is_mapped(others, run))
+			return NULL;
+		why = compare_in(&text, &mapping, judge);
+	}
 	if (why == unmapped || (why == unreadable && !other_code_is_unread(others, run)))
 		return NULL;
 	return why;
@@ -259,8 +266,8 @@ static void note(struct site_checks *checks, const struct site_range *range, boo
 		checks->has_failed = true;
 }
 
-/* Memory that could not be read: the process may have unmapped it, or have executed
- * another program, since its mappings were read. Look again. */
+/* Memory that has other bytes or could not be read: the process may have unmapped the
+ * file, or have executed another program, since its mappings were read. Look again. */
 static const char *compare_anew(const struct text *t, const struct text_file *file,
 				judge_fn judge)
 {
@@ -326,7 +333,7 @@ const char *site_text_doubt(const struct site_target *target,
 
 	if (target->proc && !target->unmapped)
 		why = compare(&text, file, judge_any);
-	if (why == unreadable)
+	if (why == unreadable || why == changed)
 		why = compare_anew(&text, file, judge_any);
 	if (why == unmapped)
 		why = NULL;

@@ -127,6 +127,88 @@ static void another_process_has_changed_it(void)
 	check_written(0xcc, 5, false);
 }
 
+/* Map PAGE bytes of a new file that begins with these bytes, at an address if not NULL.
+ */
+static uint8_t *map_code(const uint8_t *code, size_t size, void *address, int *ret_fd)
+{
+	uint8_t *memory;
+
+	*ret_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	REQUIRE(*ret_fd >= 0 && write(*ret_fd, code, size) == (ssize_t)size &&
+		!ftruncate(*ret_fd, PAGE));
+	memory = mmap(address, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+		      MAP_PRIVATE | (address ? MAP_FIXED : 0), *ret_fd, 0);
+	REQUIRE(memory != MAP_FAILED);
+	return memory;
+}
+
+/* Since its mappings were read, a process has mapped another file at the address, as
+ * after an exec if addresses are not random. */
+static void another_process_has_mapped_another_file(void)
+{
+	static const uint8_t code[] = {0x90, 0x90}, other[] = {0xc3, 0xc3};
+	struct site_others others = {.code = other_code_create()};
+	const struct site_target target = {.unmapped = true, .others = &others};
+	struct file_names names;
+	char path[64];
+	int fd, other_fd;
+	uint8_t *memory = map_code(code, sizeof(code), NULL, &fd);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	REQUIRE(file_names_ask(fd, NULL, &names));
+	memory[1] = 0x91;
+	REQUIRE(!other_code_find(others.code, &names, path, &others.runs));
+	CHECK_CONTAINS(site_text_doubt(&target, NULL, 0, code, sizeof(code)), "differs");
+	map_code(other, sizeof(other), memory, &other_fd);
+	CHECK(!site_text_doubt(&target, NULL, 0, code, sizeof(code)));
+	/* Here is the same file again. */
+	REQUIRE(mmap(memory, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+		     MAP_PRIVATE | MAP_FIXED, fd, 0) == memory);
+	CHECK(!site_text_doubt(&target, NULL, 0, code, sizeof(code)));
+	memory[0] = 0x91;
+	CHECK_CONTAINS(site_text_doubt(&target, NULL, 0, code, sizeof(code)), "differs");
+	other_code_destroy(others.code);
+	munmap(memory, PAGE);
+	close(fd);
+	close(other_fd);
+}
+
+/* The same for the target. */
+static void target_has_mapped_another_file(void)
+{
+	static const uint8_t code[] = {0x90, 0x90}, other[] = {0xc3, 0xc3};
+	struct proc_maps maps;
+	struct proc *proc, *later;
+	struct file_names names;
+	const struct text_file text = {.names = &names};
+	int fd, other_fd;
+	uint8_t *memory = map_code(code, sizeof(code), NULL, &fd);
+	struct child child, child_later;
+
+	REQUIRE(file_names_ask(fd, NULL, &names));
+	memory[0] = 0x91;
+	child = child_fork(NULL, NULL);
+	REQUIRE(!proc_open(child.pid, &proc) && !proc_read_maps(proc, &maps));
+	map_code(other, sizeof(other), memory, &other_fd);
+	/* As if it were the same process. */
+	child_later = child_fork(NULL, NULL);
+	REQUIRE(!proc_open(child_later.pid, &later));
+
+	const struct site_target before = {.proc = proc, .maps = &maps};
+	const struct site_target after = {.proc = later, .maps = &maps};
+
+	CHECK_STR(site_text_doubt(&before, &text, 0, code, sizeof(code)), SITE_CHANGED);
+	CHECK(!site_text_doubt(&after, &text, 0, code, sizeof(code)));
+	child_end(&child);
+	child_end(&child_later);
+	proc_maps_deinit(&maps);
+	proc_close(proc);
+	proc_close(later);
+	munmap(memory, PAGE);
+	close(fd);
+	close(other_fd);
+}
+
 /* A process that cannot be compared counts as one that has changed the code. */
 static void another_process_cannot_be_compared(void)
 {
@@ -138,10 +220,12 @@ static void another_process_cannot_be_compared(void)
 	int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct child child = child_fork(NULL, NULL);
 	struct other_run run = {.file_offset = PAGE, .size = PAGE};
+	struct file_names names;
 	uint8_t *memory;
 
 	child_end(&child);
-	REQUIRE(fd >= 0 && !ftruncate(fd, PAGE));
+	REQUIRE(fd >= 0 && !ftruncate(fd, PAGE) && file_names_ask(fd, NULL, &names));
+	run.file = names.listed;
 	memory = mmap(NULL, 2 * PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	REQUIRE(memory != MAP_FAILED && vec_reserve(&runs.list, 1));
 	runs.list.len = 1;
@@ -172,6 +256,8 @@ int main(void)
 {
 	RUN(unmapped_or_unreadable);
 	RUN(another_process_has_changed_it);
+	RUN(another_process_has_mapped_another_file);
+	RUN(target_has_mapped_another_file);
 	RUN(another_process_cannot_be_compared);
 	return check_done();
 }
