@@ -9,6 +9,7 @@
 
 #include "plan/plan_cache.h"
 #include "util/cleanup.h"
+#include "unit/plan/own_libc.h"
 #include "unit/process/child.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
@@ -146,6 +147,7 @@ static void put_byte(int pid, uint64_t address, unsigned char byte, unsigned cha
  * must not be used for other processes. */
 static void patched_memory(void)
 {
+	const struct own_libc libc = own_libc_begin();
 	_cleanup_(plan_cache_destroyp) struct plan_cache *cache = plan_cache_create(),
 							 *other = plan_cache_create();
 	struct child first = child_cat("/bin/cat"), second = child_cat("/bin/cat");
@@ -170,6 +172,7 @@ static void patched_memory(void)
 	check_same(&of_first->objects.data[0], &mended->objects.data[0]);
 	child_end(&first);
 	child_end(&second);
+	own_libc_end(&libc);
 }
 
 /* A copy of the C library, and a plan that fills the cache. */

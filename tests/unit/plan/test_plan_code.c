@@ -16,6 +16,7 @@ int main(void)
 
 #include "plan/plan.h"
 #include "unit/elf/elf_builder.h"
+#include "unit/plan/own_libc.h"
 #include "unit/plan/plan_build.h"
 #include "unit/process/child.h"
 #include "util/cleanup.h"
@@ -397,11 +398,14 @@ static void made_code(void)
 
 int main(void)
 {
+	const struct own_libc libc = own_libc_begin();
+
 	RUN(text_in_memory);
 	RUN(refused_return_probes);
 	RUN(own_breakpoints);
 	RUN(changed_functions);
 	RUN(made_code);
+	own_libc_end(&libc);
 	return check_done();
 }
 
