@@ -21,6 +21,7 @@ enum abi_run_value {
 	ABI_RUN_OWN_PID,    /* pid of memtrace */
 	ABI_RUN_KERNEL_PID, /* --kernel: pid whose allocations are counted */
 	ABI_RUN_APART,      /* 1: each process is a family of its own (ABI_FAMILY) */
+	ABI_RUN_STACK_SEED, /* of the hashes of stacks, random (abi_walk.h) */
 	ABI_RUN_VALUES,
 };
 

@@ -89,8 +89,10 @@ enum abi_stack_end {
 	(((depth) + 1) / 4 < ABI_ROOT_FRAMES_MAX ? ((depth) + 1) / 4                     \
 						 : ABI_ROOT_FRAMES_MAX)
 
-/* The two hashes of a stack. Begin with the family and the allocator, then take a step
- * for each frame, and one for the end and the gap. `check` is never 0. The multiplication
+/* The two hashes of a stack. Begin with the family, the allocator and the seed of the run,
+ * then take a step for each frame, and one for the end and the gap. `check` is never 0.
+ * A target that does not know the seed cannot make stacks with the same hash, neither its
+ * own nor those of other processes. The multiplication
  * at the begin is needed: without it the family would merely offset the first address,
  * and calls of two processes at exactly that distance would have the same hash. */
 struct abi_stack_hash {
@@ -103,12 +105,12 @@ struct abi_stack_hash {
 #define ABI_WHOSE(family, allocator) ((family) ^ (uint64_t)(allocator) << 56)
 
 static inline void abi_stack_hash_begin(struct abi_stack_hash *h, uint64_t family,
-					uint32_t allocator)
+					uint32_t allocator, uint64_t seed)
 {
 	uint64_t whose = ABI_WHOSE(family, allocator);
 
-	h->hash = whose * 0x9e3779b97f4a7c15ull;
-	h->check = whose * 0xd6e8feb86659fd93ull;
+	h->hash = (whose ^ seed) * 0x9e3779b97f4a7c15ull;
+	h->check = (whose + (seed << 32 | seed >> 32)) * 0xd6e8feb86659fd93ull;
 }
 
 static inline void abi_stack_hash_step(struct abi_stack_hash *h, uint64_t pc)

@@ -104,7 +104,7 @@ ALWAYS_INLINE u32 kernel_stack(struct tracee *t, void *ctx, u32 class, int *else
 	if (frames > STACK_DEPTH)
 		frames = STACK_DEPTH;
 	s->walked.family = class;
-	abi_stack_hash_begin(&w.h, class, class);
+	abi_stack_hash_begin(&w.h, class, class, run_value(ABI_RUN_STACK_SEED));
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < STACK_DEPTH; i++) {
 		if (i >= frames)

@@ -80,7 +80,8 @@ ALWAYS_INLINE void walk_hash_again(struct walk *w, const struct abi_scratch *s,
 {
 	if (!*(volatile u64 *)&w->words[WALK_LAPS])
 		return;
-	abi_stack_hash_begin(&w->h, s->walked.family, allocator);
+	abi_stack_hash_begin(&w->h, s->walked.family, allocator,
+			     run_value(ABI_RUN_STACK_SEED));
 
 	u64 depth = launder(&w->words[2], w->depth);
 

@@ -56,7 +56,7 @@ ALWAYS_INLINE void walk_is_of(struct walk *w, const struct tracee *t,
 	u64 family = walk_family(w, t);
 
 	s->walked.family = family;
-	abi_stack_hash_begin(&w->h, family, allocator);
+	abi_stack_hash_begin(&w->h, family, allocator, run_value(ABI_RUN_STACK_SEED));
 }
 
 /* The walk has ended. Launder the result through memory so that the verifier merges the

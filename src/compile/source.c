@@ -57,6 +57,7 @@ static void set_values(struct source *source, const struct source_run *o)
 		o->ticks.is_jiffies ? o->ticks.start_jiffies : o->ticks.start_ns;
 	source->values.of[ABI_RUN_OWN_PID] = (uint64_t)getpid();
 	source->values.of[ABI_RUN_APART] = o->config->apart;
+	source->values.of[ABI_RUN_STACK_SEED] = o->stack_seed;
 	if (o->mode->set_values)
 		o->mode->set_values(&source->values, o);
 }

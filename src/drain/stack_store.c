@@ -308,7 +308,8 @@ uint32_t stack_store_number(struct stack_store *store, const struct stored_stack
 	struct abi_stack_hash hash;
 	uint32_t number;
 
-	abi_stack_hash_begin(&hash, stack->family, stack->allocator);
+	abi_stack_hash_begin(&hash, stack->family, stack->allocator,
+			     store->tables->hash_seed);
 	for (size_t i = 0; i < stack->depth; i++)
 		abi_stack_hash_step(&hash, stack->pcs[i]);
 	abi_stack_hash_end(&hash, stack->end, (uint32_t)stack->gap);

@@ -15,7 +15,8 @@ struct stack_tables {
 	struct part_table index; /* `stack_index`; not if by_hash */
 	const struct source_sizes *sizes;
 	struct abi_control *control; /* mapped; borrowed */
-	bool by_hash;                /* each stack has room for the largest depth */
+	uint64_t hash_seed; /* ABI_RUN_STACK_SEED; set after stack_tables_open() */
+	bool by_hash;       /* each stack has room for the largest depth */
 	int grower_fd; /* an eventfd that wakes the thread that adds parts; -1: none */
 	struct record_windows read_heads; /* for drain_stacks(): of `heads` */
 	struct stack_pcs read_pcs;        /* the same: of `pcs` */

@@ -4,7 +4,6 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "dwarf/dwarf_unit.h"
 #include "util/cleanup.h"
@@ -132,15 +131,11 @@ struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
 	_cleanup_(dwarf_lookup_destroyp) struct dwarf_lookup *lookup =
 		calloc(1, sizeof(*lookup));
 	const Elf_Data *lines = debug_elf_data(image, ".debug_line");
-	uint64_t seed = 0;
 
 	if (!lookup)
 		return error_no_memory();
-	/* Without a random seed the map works, only slower under attack. */
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = (uintptr_t)lookup;
-	hashmap_init(&lookup->line_programs, seed);
-	hashmap_init(&lookup->scoped, seed);
+	hashmap_init(&lookup->line_programs, hashmap_seed());
+	hashmap_init(&lookup->scoped, hashmap_seed());
 	lookup->image = image;
 	lookup->dwarf = dwarf;
 	lookup->splits = splits;

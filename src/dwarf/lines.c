@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -374,16 +373,6 @@ static struct error *read_mappings(struct line_finder *finder)
 	return err;
 }
 
-/* Without a random seed the map works, only slower under attack. */
-static uint64_t random_seed(const struct line_finder *finder)
-{
-	uint64_t seed;
-
-	return getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed)
-		       ? seed
-		       : (uintptr_t)finder;
-}
-
 struct error *line_finder_create(const struct proc *proc,
 				 const struct line_options *options,
 				 struct line_finder **ret)
@@ -395,7 +384,7 @@ struct error *line_finder_create(const struct proc *proc,
 		return error_no_memory();
 	finder->proc = proc;
 	finder->options = *options;
-	hashmap_init(&finder->by_identity, random_seed(finder));
+	hashmap_init(&finder->by_identity, hashmap_seed());
 	finder->resources = (struct line_resources){
 		.search = {.root_fd = live_thread_open(proc->pid, "root",
 						       O_PATH | O_DIRECTORY | O_CLOEXEC),

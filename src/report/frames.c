@@ -2,7 +2,6 @@
 #include "report/frames.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "frames/filter.h"
 #include "util/hashmap.h"
@@ -30,12 +29,9 @@ struct error *frame_namer_init(struct frame_namer *n, const struct snapshot *sna
 	if (!n->processes)
 		return error_no_memory();
 
-	uint64_t seed = 0;
+	/* The target chooses the addresses. */
+	uint64_t seed = hashmap_seed();
 
-	/* The target chooses the addresses. Without a random seed it could only slow us
-	 * down. */
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = snap->time_ns;
 	for (size_t i = 0; i <= snap->processes.len; i++)
 		hashmap_init(&n->processes[i].by_address, seed);
 	lenders_init(&n->lenders, snap, caches);

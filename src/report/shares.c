@@ -2,20 +2,14 @@
 #include "report/shares.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "report/report.h"
 
 void shares_init(struct shares *shares)
 {
-	uint64_t seed = 0;
-
-	/* Threads may have chosen their tids. Without a random seed they could only slow
-	 * us down. */
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
-		seed = 0;
 	*shares = (struct shares){.last = 0};
-	hashmap_init(&shares->places, seed);
+	/* Threads may have chosen their tids. */
+	hashmap_init(&shares->places, hashmap_seed());
 }
 
 void shares_deinit(struct shares *shares)

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "symbol/frame_lookup.h"
 #include "util/hashmap.h"
@@ -30,14 +29,10 @@ struct frame_cache {
 struct frame_cache *frame_cache_create(struct symbolizer *symbolizer)
 {
 	struct frame_cache *cache = calloc(1, sizeof(*cache));
-	uint64_t seed = 0;
 
 	if (!cache)
 		return NULL;
-	/* Without a random seed the map works, only slower under attack. */
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = (uintptr_t)cache;
-	hashmap_init(&cache->by_address, seed);
+	hashmap_init(&cache->by_address, hashmap_seed());
 	cache->lookup.symbolizer = symbolizer;
 	if (symbolizer->ops->known_frames)
 		cache->known.data =

@@ -12,6 +12,7 @@
 #include "snapshot/sampling.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/hashmap.h"
 #include "util/file_limit.h"
 #include "util/phases.h"
 
@@ -48,6 +49,7 @@ static struct error *open_growing(struct tracer *t, const struct stack_maps *sta
 	struct error *err = NULL;
 
 	stack_tables_open(&t->stacks, stacks, sizes, t->control, t->by_hash);
+	t->stacks.hash_seed = t->run.stack_seed;
 	t->maps.stacks = &t->stacks;
 	if (live_part >= 0) {
 		t->maps.live = &t->live;
@@ -294,6 +296,7 @@ struct error *tracer_create(const struct tracer_setup *setup,
 	libbpf_set_print(NULL);
 	open_cache(t);
 	tick_clock_begin(&t->ticks);
+	t->run.stack_seed = hashmap_seed();
 	progress(t, "compiling the probes");
 	err = look_at_kernel(t);
 	if (!err)

@@ -199,7 +199,7 @@ static u32 store_only(u32 which, u32 depth)
 	struct abi_scratch scratch;
 	struct walk walk = {.depth = depth, .end = ABI_END_COMPLETE, .gap = depth / 2};
 
-	abi_stack_hash_begin(&walk.h, 1, 2);
+	abi_stack_hash_begin(&walk.h, 1, 2, 0);
 	memset(scratch.walked.pc, 0xee, sizeof(scratch.walked.pc));
 	scratch.walked.family = 1;
 	for (u32 i = 0; i < depth; i++) {
@@ -403,7 +403,9 @@ static void a_part_with_some_stacks_asks(void)
 }
 
 #if !TABLES_ARE_HASHES
-/* Stacks with the same hash, and so with the same tag, are distinguished by the check. */
+/* Stacks with the same hash, and so with the same tag, are distinguished by the check. A
+ * bucket has one of them. The fifth finds no bucket, and takes no room however often it
+ * comes. */
 static void stacks_of_one_tag_differ(void)
 {
 	const u64 hash = 0x123456789abcdefull;
@@ -423,6 +425,14 @@ static void stacks_of_one_tag_differ(void)
 				CHECK_INT(stack_add(&host.control, &walk, &scratch, 2),
 					  check - 1);
 		}
+	}
+	for (int again = 0; again < 3; again++) {
+		struct walk walk = {.depth = 1, .h = {hash, 5}};
+
+		CHECK_INT(stack_find(hash, 5), ABI_NO_STACK);
+		CHECK_INT(stack_add(&host.control, &walk, &scratch, 2), ABI_NO_STACK);
+		CHECK_INT(host.control.stacks_used, 4);
+		CHECK_INT(host.control.stack_pcs_used, 4);
 	}
 }
 #endif

@@ -7,11 +7,13 @@
 #include "abi_walk.h"
 #include "compile/source.h"
 
+static uint64_t seed;
+
 static struct abi_stack_hash hash_of(uint64_t family, uint32_t allocator, uint64_t leaf)
 {
 	struct abi_stack_hash h;
 
-	abi_stack_hash_begin(&h, family, allocator);
+	abi_stack_hash_begin(&h, family, allocator, seed);
 	abi_stack_hash_step(&h, leaf);
 	abi_stack_hash_step(&h, 0x5631d467e2a2);
 	abi_stack_hash_end(&h, 0, 0);
@@ -49,6 +51,20 @@ static void allocators_differ(void)
 		h = hash_of(7, allocator, leaf - allocator);
 		CHECK(h.hash != first.hash && h.check != first.check);
 	}
+}
+
+/* A target cannot compute a hash: it changes with each bit of the seed. */
+static void seeds_differ(void)
+{
+	struct abi_stack_hash first = hash_of(7, 1, 0x5631d4672010), h;
+
+	for (unsigned bit = 0; bit < 64; bit++) {
+		seed = UINT64_C(1) << bit;
+		h = hash_of(7, 1, 0x5631d4672010);
+		CHECK(h.hash != first.hash && h.check != first.check);
+		CHECK(ABI_STACK_TAG(h.hash) != ABI_STACK_TAG(first.hash));
+	}
+	seed = 0;
 }
 
 /* --- as many stacks as the table promises ----------------------------------------- */
@@ -95,6 +111,7 @@ int main(void)
 {
 	RUN(families_differ);
 	RUN(allocators_differ);
+	RUN(seeds_differ);
 	RUN(all_find_room);
 	return check_done();
 }

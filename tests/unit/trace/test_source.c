@@ -197,9 +197,12 @@ static void runs_share_their_code(void)
 	run.ticks.start_jiffies = 1000;
 	one = build(&run, &meanings);
 	run.ticks.start_jiffies = 2000;
+	run.stack_seed = 7;
 	other = build(&run, &meanings);
 	CHECK_INT(one->values.of[ABI_RUN_START], 1000);
 	CHECK_INT(other->values.of[ABI_RUN_START], 2000);
+	CHECK_INT(one->values.of[ABI_RUN_STACK_SEED], 0);
+	CHECK_INT(other->values.of[ABI_RUN_STACK_SEED], 7);
 	CHECK_STR(one->text, other->text);
 	REQUIRE(one->flags.count == other->flags.count);
 	for (size_t i = 0; i < one->flags.count; i++)
