@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * No files of a folder of src/ use each other's functions and variables in a circle. Read
- * from the symbols of the compiled files: each library is a folder.
+ * No files of a folder of src/ use each other's functions and variables in a circle, and
+ * no folders do. Read from the symbols of the compiled files: each library is a folder.
  */
 #include "check.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "util/vec.h"
 
 #define FILES_MAX   128
 #define SYMBOLS_MAX 8192
@@ -178,8 +181,115 @@ static void no_circle_of_calls(void)
 	CHECK(edges > 500);
 }
 
+/* --- folders ------------------------------------------------------------------------ */
+
+#define FOLDERS_MAX 64
+
+/* A global symbol of a folder. */
+struct folder_symbol {
+	char name[128];
+	size_t folder;
+	bool is_defined;
+};
+
+static struct folders {
+	const char *paths[FOLDERS_MAX];
+	/* For each folder: a symbol of it that this folder uses, or an empty name. */
+	struct {
+		char name[128];
+	} uses[FOLDERS_MAX][FOLDERS_MAX];
+	bool is_visited[FOLDERS_MAX];
+	size_t count;
+	VEC(struct folder_symbol) symbols;
+} folders;
+
+static void add_folder(const char *path)
+{
+	struct library *l = &library;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(fd >= 0 && folders.count < FOLDERS_MAX);
+	open_library(l, fd);
+	for (size_t i = 0; i < l->symbol_count; i++) {
+		struct folder_symbol s = {.folder = folders.count,
+					  .is_defined = l->symbols[i].is_defined};
+
+		/* `symbol` defines fopen() and others anew, for libbcc. */
+		if (dlsym(RTLD_DEFAULT, l->symbols[i].name))
+			continue;
+		snprintf(s.name, sizeof(s.name), "%s", l->symbols[i].name);
+		REQUIRE(vec_push(&folders.symbols, s));
+	}
+	folders.paths[folders.count++] = strrchr(path, '/') + 1;
+	close_library(l);
+	close(fd);
+}
+
+static int compare_in_folders(const void *a, const void *b)
+{
+	const struct folder_symbol *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (int)y->is_defined - (int)x->is_defined;
+}
+
+static void find_uses_of_folders(void)
+{
+	const struct folder_symbol *definition = NULL;
+
+	qsort(folders.symbols.data, folders.symbols.len, sizeof(*folders.symbols.data),
+	      compare_in_folders);
+	vec_foreach (s, &folders.symbols) {
+		if (s->is_defined)
+			definition = s;
+		else if (definition && !strcmp(definition->name, s->name) &&
+			 definition->folder != s->folder)
+			snprintf(folders.uses[s->folder][definition->folder].name,
+				 sizeof(s->name), "%s", s->name);
+	}
+}
+
+/* Is there a way from the folder to `to`? Prints it. */
+static bool folder_leads_to(size_t from, size_t to)
+{
+	if (folders.is_visited[from])
+		return false;
+	folders.is_visited[from] = true;
+	for (size_t i = 0; i < folders.count; i++) {
+		const char *name = folders.uses[from][i].name;
+
+		if (!*name || (i != to && !folder_leads_to(i, to)))
+			continue;
+		fprintf(stderr, "  %s uses %s of %s\n", folders.paths[from], name,
+			folders.paths[i]);
+		return true;
+	}
+	return false;
+}
+
+static void no_circle_of_folders(void)
+{
+	char libraries[] = LIBRARIES;
+	char *rest = libraries, *path;
+
+	REQUIRE(elf_version(EV_CURRENT) != EV_NONE);
+	while ((path = strsep(&rest, ":")))
+		add_folder(path);
+	find_uses_of_folders();
+	for (size_t i = 0; i < folders.count; i++) {
+		memset(folders.is_visited, 0, sizeof(folders.is_visited));
+		check_state.checks++;
+		if (folder_leads_to(i, i))
+			CHECK_FAIL("a circle from %s", folders.paths[i]);
+	}
+	/* Otherwise nothing was read. */
+	CHECK(folders.count > 30 && folders.symbols.len > 2000);
+	vec_deinit(&folders.symbols);
+}
+
 int main(void)
 {
 	RUN(no_circle_of_calls);
+	RUN(no_circle_of_folders);
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/text/head.h"
+#include "render/text/sums.h"
 
 #include <inttypes.h>
 

@@ -9,6 +9,7 @@
 #include "render/class_words.h"
 #include "render/text/timeline.h"
 #include "render/text/head.h"
+#include "render/text/sums.h"
 #include "render/text_processes.h"
 #include "render/text_words.h"
 
