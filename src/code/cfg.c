@@ -146,11 +146,13 @@ static bool has_return(const struct reading *r, uint64_t address)
 	    !r->source->extent(r->source->arg, address, &start, &end) ||
 	    end - address > CFG_RANGE_MAX)
 		return false;
+	if (!work_spend(r->source->work, WORK_FUNCTION))
+		return false;
 	code = malloc((size_t)(end - address));
 	size = code ? r->source->read(r->source->arg, address, code,
 				      (size_t)(end - address))
 		    : 0;
-	while (at < size) {
+	while (at < size && work_spend(r->source->work, 1)) {
 		insn_decode(code + at, size - at, &insn);
 		if (insn.kind == INSN_RET)
 			return true;
@@ -183,9 +185,11 @@ static struct target *target_of(struct reading *r, uint64_t address,
 	uint64_t key = target_key(address, insn);
 	struct target fresh = {.key = key, .callee = {CALLEE_OTHER, 0}};
 
+	work_spend(r->source->work, r->targets.len / 16);
 	vec_foreach (target, &r->targets)
 		if (target->key == key)
 			return target;
+	work_spend(r->source->work, WORK_NAME);
 	if (!is_through_word(insn) && key)
 		fresh.callee = r->source->callees ? callees_at(r->source->callees, key)
 						  : (struct callee){CALLEE_HERE, key};
@@ -408,6 +412,7 @@ static const char *read_all(struct reading *r)
 
 		memset(range->index, 0, size * sizeof(*range->index));
 		memset(range->inside, 0, size);
+		work_spend(r->source->work, size / 32);
 	}
 	r->cfg->insns.len = 0;
 	r->todo.len = 0;
@@ -415,7 +420,7 @@ static const char *read_all(struct reading *r)
 	while (!why && r->todo.len) {
 		struct visit v = r->todo.data[--r->todo.len];
 
-		why = visit(r, &v);
+		why = work_spend(r->source->work, 2) ? visit(r, &v) : CFG_TOO_MUCH;
 	}
 	return why;
 }
@@ -513,7 +518,7 @@ const char *cfg_read(const struct cfg_source *source, uint64_t address, uint64_t
 	_cleanup_(reading_deinit) struct reading r = {.source = source, .cfg = ret};
 	const char *why;
 
-	*ret = (struct cfg){.start = address};
+	*ret = (struct cfg){.start = address, .work = source->work};
 	why = find_first_range(&r, address, size);
 	r.is_first = true;
 	if (!why)
@@ -535,6 +540,8 @@ const char *cfg_read(const struct cfg_source *source, uint64_t address, uint64_t
 		why = cfg_find_bp(ret);
 	if (!why)
 		cfg_find_returns(ret);
+	if (!why && work_is_over(source->work))
+		why = CFG_TOO_MUCH;
 	return why;
 }
 

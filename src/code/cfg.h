@@ -18,6 +18,7 @@
 
 #include "code/callees.h"
 #include "code/decode.h"
+#include "code/work.h"
 #include "util/vec.h"
 
 #define CFG_INSNS_MAX  16384       /* bound per function */
@@ -25,6 +26,9 @@
 #define CFG_RANGE_MAX  (64u << 10) /* bytes per range */
 #define CFG_SUCCESSORS 2
 #define CFG_NO_BP      INT32_MIN
+
+/* The reason when the work is over (code/work.h). */
+#define CFG_TOO_MUCH "following its code would take too long"
 
 /* How a function is left at an instruction. */
 enum cfg_exit {
@@ -60,13 +64,15 @@ struct cfg_source {
 	bool (*extent)(void *arg, uint64_t address, uint64_t *start, uint64_t *end);
 	void *arg;
 	const struct callees *callees; /* NULL: all callees are unknown */
+	struct work *work;             /* counts the work here; NULL: no limit */
 };
 
 struct cfg {
 	uint64_t start;
 	VEC(struct cfg_insn)
-	insns;          /* ordered by address, pseudo ones last; [entry] is first */
-	uint32_t entry; /* index of the first executed instruction */
+	insns;             /* ordered by address, pseudo ones last; [entry] is first */
+	uint32_t entry;    /* index of the first executed instruction */
+	struct work *work; /* of the source */
 };
 
 /*

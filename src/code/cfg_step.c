@@ -44,7 +44,7 @@ void cfg_find_returns(struct cfg *cfg)
 {
 	bool changed = true;
 
-	while (changed) {
+	while (changed && work_spend(cfg->work, cfg->insns.len)) {
 		changed = false;
 		for (size_t i = cfg->insns.len; i-- > 0;) {
 			struct cfg_insn *at = &cfg->insns.data[i];
@@ -62,7 +62,7 @@ const char *cfg_find_bp(struct cfg *cfg)
 {
 	bool changed = true;
 
-	while (changed) {
+	while (changed && work_spend(cfg->work, cfg->insns.len)) {
 		changed = false;
 		vec_foreach (at, &cfg->insns) {
 			int32_t sp, bp;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Bound on edges visited: a tenth of a second. */
-#define WORK_MAX 20000000u
+#define EDGES_MAX 20000000u
 
 bool cut_init(struct cut *ret, uint32_t node_count)
 {
@@ -49,7 +49,7 @@ bool cut_add(struct cut *cut, uint32_t from, uint32_t to, int32_t price,
 }
 
 /* Compute distances from the source over edges with remaining capacity. */
-static bool find_levels(struct cut *cut, uint32_t source, uint32_t sink, uint32_t *work)
+static bool find_levels(struct cut *cut, uint32_t source, uint32_t sink)
 {
 	uint32_t head = 0, tail = 0;
 
@@ -62,7 +62,7 @@ static bool find_levels(struct cut *cut, uint32_t source, uint32_t sink, uint32_
 		for (uint32_t e = cut->first[node]; e; e = cut->edges.data[e - 1].next) {
 			const struct cut_edge *edge = &cut->edges.data[e - 1];
 
-			++*work;
+			++cut->work;
 			if (!edge->left || cut->level[edge->to] >= 0)
 				continue;
 			cut->level[edge->to] = cut->level[node] + 1;
@@ -74,7 +74,7 @@ static bool find_levels(struct cut *cut, uint32_t source, uint32_t sink, uint32_
 
 /* Send flow along one path to the sink, by levels and without recursion: `queue` holds
  * its edges. Returns the amount, 0 if no path is left. */
-static int32_t send(struct cut *cut, uint32_t source, uint32_t sink, uint32_t *work)
+static int32_t send(struct cut *cut, uint32_t source, uint32_t sink)
 {
 	uint32_t depth = 0, node = source;
 	int32_t least = CUT_NEVER;
@@ -83,7 +83,7 @@ static int32_t send(struct cut *cut, uint32_t source, uint32_t sink, uint32_t *w
 		uint32_t e = cut->place[node];
 		const struct cut_edge *edge = e ? &cut->edges.data[e - 1] : NULL;
 
-		++*work;
+		++cut->work;
 		if (edge && edge->left && cut->level[edge->to] == cut->level[node] + 1) {
 			cut->queue[depth++] = e - 1;
 			node = edge->to;
@@ -116,14 +116,13 @@ static int32_t send(struct cut *cut, uint32_t source, uint32_t sink, uint32_t *w
 
 int32_t cut_solve(struct cut *cut, uint32_t source, uint32_t sink, int32_t limit)
 {
-	uint32_t work = 0;
 	int32_t price = 0, more;
 
-	while (find_levels(cut, source, sink, &work)) {
+	while (find_levels(cut, source, sink)) {
 		memcpy(cut->place, cut->first, cut->node_count * sizeof(*cut->place));
-		while ((more = send(cut, source, sink, &work)) > 0) {
+		while ((more = send(cut, source, sink)) > 0) {
 			price += more;
-			if (price >= limit || work > WORK_MAX)
+			if (price >= limit || cut->work > EDGES_MAX)
 				return -1;
 		}
 	}

@@ -28,6 +28,7 @@ struct cut {
 	int32_t *level;             /* for each node: distance from the source, or -1 */
 	uint32_t *queue;
 	uint32_t node_count;
+	uint32_t work; /* edges that cut_solve() has visited */
 };
 
 /* Initialize a graph of `node_count` nodes. False: memory is out. */

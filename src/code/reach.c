@@ -35,19 +35,29 @@ static void remember(struct reach *r, uint64_t address, bool reaches)
 	size_t n = vec_count_up_to(&r->known, address, address);
 	const struct reach_function answer = {address, reaches};
 
-	if (find(r, address) || !vec_push(&r->known, answer))
+	/* Moving the answers takes time, too. */
+	if (find(r, address) || !work_spend(r->source->work, r->known.len / 32) ||
+	    !vec_push(&r->known, answer))
 		return;
 	memmove(&r->known.data[n + 1], &r->known.data[n],
 		(r->known.len - 1 - n) * sizeof(answer));
 	r->known.data[n] = answer;
 }
 
-static bool add(struct queue *queue, uint64_t address)
+static bool add(const struct reach *r, struct queue *queue, uint64_t address)
 {
+	if (!work_spend(r->source->work, queue->list.len / 16))
+		return false;
 	vec_foreach (other, &queue->list)
 		if (*other == address)
 			return true;
 	return queue->list.len < FUNCTIONS_MAX && vec_push(&queue->list, address);
+}
+
+static bool is_transfer(const struct insn *insn)
+{
+	return insn->kind == INSN_CALL || insn->kind == INSN_JMP ||
+	       insn->kind == INSN_CALL_INDIRECT || insn->kind == INSN_JMP_INDIRECT;
 }
 
 /* Get the target of a call or jump. False: it has none that we read. Sets *is_unknown
@@ -58,6 +68,8 @@ static bool goes_to(const struct reach *r, uint64_t address, const struct insn *
 	const struct callees *callees = r->source->callees;
 	struct callee callee = {CALLEE_OTHER, 0};
 
+	if (is_transfer(insn))
+		work_spend(r->source->work, WORK_NAME);
 	switch (insn->kind) {
 	case INSN_CALL:
 	case INSN_JMP:
@@ -82,12 +94,6 @@ static bool goes_to(const struct reach *r, uint64_t address, const struct insn *
 	return callee.kind == CALLEE_HERE;
 }
 
-static bool is_transfer(const struct insn *insn)
-{
-	return insn->kind == INSN_CALL || insn->kind == INSN_JMP ||
-	       insn->kind == INSN_CALL_INDIRECT || insn->kind == INSN_JMP_INDIRECT;
-}
-
 /* Read one function. False: its code cannot be read. */
 static bool look_at(struct reach *r, uint64_t function, struct queue *queue, bool *found)
 {
@@ -101,7 +107,7 @@ static bool look_at(struct reach *r, uint64_t function, struct queue *queue, boo
 		return false;
 	size = (size_t)(end - start);
 	r->looked_at += size;
-	if (r->looked_at > ALL_CODE_MAX)
+	if (r->looked_at > ALL_CODE_MAX || !work_spend(r->source->work, WORK_FUNCTION))
 		return false;
 	code = malloc(size ? size : 1);
 	if (!code || r->source->read(r->source->arg, start, code, size) != size)
@@ -110,7 +116,7 @@ static bool look_at(struct reach *r, uint64_t function, struct queue *queue, boo
 		struct insn insn;
 
 		insn_decode(code + (at - start), (size_t)(end - at), &insn);
-		if (!insn.length)
+		if (!insn.length || !work_spend(r->source->work, 1))
 			return false;
 		bool is_unknown = false;
 
@@ -122,7 +128,7 @@ static bool look_at(struct reach *r, uint64_t function, struct queue *queue, boo
 				 (known && known->reaches);
 			if (*found)
 				return true;
-			if (!known && !add(queue, to))
+			if (!known && !add(r, queue, to))
 				return false;
 		}
 		/* An unknown target: it is probed by its name, or has no name. */
@@ -142,7 +148,9 @@ bool reach_any(struct reach *reach, uint64_t address)
 
 	if (known)
 		return known->reaches;
-	is_complete = add(&queue, address);
+	if (work_is_over(reach->source->work))
+		return true;
+	is_complete = add(reach, &queue, address);
 	while (is_complete && !found && queue.done < queue.list.len)
 		is_complete =
 			look_at(reach, queue.list.data[queue.done++], &queue, &found);

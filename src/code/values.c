@@ -372,6 +372,11 @@ static bool same(const struct result *a, const struct result *b)
 	       a->out == b->out && (!a->is_known || a->value == b->value);
 }
 
+static bool spend_sweep(const struct cfg *cfg)
+{
+	return work_spend(cfg->work, WORK_VALUES * cfg->insns.len);
+}
+
 /* Start with everything possible, and shrink the sets until nothing changes. */
 static void find_results(struct finding *f)
 {
@@ -383,7 +388,7 @@ static void find_results(struct finding *f)
 		results[i] = (struct result){.is_any = true};
 	for (unsigned sweep = 0; changed; sweep++) {
 		changed = false;
-		if (sweep == SWEEPS_MAX) {
+		if (sweep == SWEEPS_MAX || !spend_sweep(cfg)) {
 			memset(results, 0, cfg->insns.len * sizeof(*results));
 			return;
 		}
@@ -465,7 +470,7 @@ static void find_held(struct finding *f)
 	held[cfg->entry][VALUE_PRODUCT] = 0;
 	for (unsigned sweep = 0; changed; sweep++) {
 		changed = false;
-		if (sweep == SWEEPS_MAX) {
+		if (sweep == SWEEPS_MAX || !spend_sweep(cfg)) {
 			memset(held, 0, cfg->insns.len * sizeof(*held));
 			return;
 		}
@@ -499,6 +504,7 @@ bool values_find(const struct cfg *cfg, enum result_width width, values_calls_fn
 	bool ok = ret->results && ret->held && f.effects && f.has_news;
 
 	if (ok) {
+		work_spend(cfg->work, WORK_VALUES * cfg->insns.len);
 		find_slots(&f);
 		vec_foreach (at, &cfg->insns)
 			f.effects[at - cfg->insns.data] = find_effect(&f, at);

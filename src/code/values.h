@@ -70,7 +70,8 @@ enum result_width {
 /* Can a call of the function at `address` reach a probed one? */
 typedef bool values_calls_fn(void *arg, uint64_t address);
 
-/* Track the values. `calls` is asked with RESULT_MOVED; NULL: every call may reach a
+/* Track the values. If the work is over (code/work.h), nothing is known of them. `calls`
+ * is asked with RESULT_MOVED; NULL: every call may reach a
  * probed function. False: memory is out. Call values_deinit() in either case. */
 bool values_find(const struct cfg *cfg, enum result_width width, values_calls_fn *calls,
 		 void *arg, struct values *ret) __attribute__((warn_unused_result));

@@ -409,6 +409,7 @@ static struct error *build_on(const struct site_target *target,
 
 	on.returns = &returns;
 	on.budget = &budget;
+	on.work = &plan->work;
 	for (size_t i = 0; i < plan->objects.len && !err; i++)
 		err = fill(&plan->objects.data[i], options, &on);
 	plan->refusal = returns.refusal;

@@ -13,6 +13,7 @@
 #include "code/body.h"
 #include "plan/event.h"
 #include "code/place.h"
+#include "code/work.h"
 #include "plan/returns.h"
 #include "allocator/allocator.h"
 #include "process/proc.h"
@@ -163,6 +164,7 @@ struct plan {
 	/* The answer of plan_options.refuse_returns(), if a function would have had a
 	 * return probe. NULL: no function would, or it is safe. Static. */
 	const char *refusal;
+	struct work work; /* of analysing the code of all objects */
 };
 
 /*

@@ -224,7 +224,7 @@ static const char *choose(struct choice *c, struct return_unit *unit)
 		cut_deinit(&c->cut);
 		if (!make_graph(c, once))
 			return NO_MEMORY;
-		price = cut_solve(&c->cut, 2 * count, 2 * count + 1, PRICE_LIMIT);
+		price = choice_cut(c, 2 * count, 2 * count + 1);
 	}
 	if (price < 0)
 		return "a way to its end has no site";
@@ -255,6 +255,7 @@ static int64_t unit_at(struct returns *r, const struct returns_request *request)
 {
 	struct return_unit *unit;
 
+	work_spend(r->source->work, r->units.len / 16 + 1);
 	for (size_t i = 0; i < r->units.len; i++) {
 		const struct returns_request *other = &r->units.data[i]->request;
 
@@ -291,6 +292,8 @@ static const char *add_next(struct returns *r, struct return_unit *unit,
 		unit->is_left = true;
 		return NULL;
 	}
+	if (work_is_over(r->source->work))
+		return CFG_TOO_MUCH;
 	next = unit_at(r, &(struct returns_request){.address = at->callee.address,
 						    .width = unit->request.width,
 						    .asked = RETURN_NO_SIZE});
@@ -331,6 +334,8 @@ static const char *check_code(const struct returns *r, const struct cfg *cfg)
 		       !cfg->insns.data[i].is_pseudo;
 		     i++)
 			end += cfg->insns.data[i].insn.length;
+		if (!work_spend(r->source->work, WORK_FUNCTION))
+			return CFG_TOO_MUCH;
 		why = r->check ? r->check(r->arg, start, (size_t)(end - start)) : NULL;
 	}
 	return why;
@@ -356,11 +361,13 @@ static bool find_calls(struct choice *c)
 	bool changed = true;
 
 	c->is_called = calloc(c->cfg->insns.len + 1, sizeof(*c->is_called));
-	while (c->is_called && changed) {
+	while (c->is_called && changed && work_spend(c->cfg->work, c->cfg->insns.len)) {
 		changed = false;
 		for (size_t i = 0; i < c->cfg->insns.len; i++) {
 			const struct cfg_insn *at = &c->cfg->insns.data[i];
-			bool called = c->is_called[i] || calls_probed(c->returns, at);
+			bool called = c->is_called[i] ||
+				      (calls_probed(c->returns, at) &&
+				       work_spend(c->cfg->work, WORK_VALUES));
 
 			for (uint8_t n = 0; n < at->next_count && called; n++) {
 				changed |= !c->is_called[at->next[n]];
@@ -410,6 +417,9 @@ static const char *try_unit(struct returns *r, struct return_unit *unit)
 		why = choose(&c, unit);
 	if (!why && c.is_called)
 		why = choice_fuse(&c, unit);
+	/* What was found since the work was over may be wrong. */
+	if (work_is_over(cfg.work))
+		why = CFG_TOO_MUCH;
 	cut_deinit(&c.cut);
 	free(c.is_called);
 	return why;
@@ -423,8 +433,8 @@ static void read_unit(struct returns *r, struct return_unit *unit)
 }
 
 /* Add the unit's exits, each once: functions may have code in common. */
-static const char *add_exits(const struct return_unit *unit, bool is_first,
-			     struct return_sites *ret)
+static const char *add_exits(const struct returns *r, const struct return_unit *unit,
+			     bool is_first, struct return_sites *ret)
 {
 	const struct returns_request *of = &unit->request;
 
@@ -433,6 +443,8 @@ static const char *add_exits(const struct return_unit *unit, bool is_first,
 		struct return_exit exit = *at;
 		bool is_known = false;
 
+		if (!work_spend(r->source->work, ret->exits.len / 16 + 1))
+			return CFG_TOO_MUCH;
 		exit.is_own = is_first && exit.address - of->address < of->size;
 		vec_foreach (site, &unit->sites)
 			exit.is_site |= site->address == exit.address;
@@ -474,7 +486,7 @@ static const char *collect(struct returns *r, uint32_t first, struct return_site
 				why = NO_MEMORY;
 		}
 		if (!why)
-			why = add_exits(unit, index == first, ret);
+			why = add_exits(r, unit, index == first, ret);
 		vec_foreach (next, &unit->next)
 			if (!why && !vec_push(&todo, *next))
 				why = NO_MEMORY;

@@ -8,6 +8,15 @@ bool choice_is_taken(const struct returns *r, uint64_t address)
 	return r->is_taken && r->is_taken(r->arg, address);
 }
 
+int32_t choice_cut(struct choice *c, uint32_t source, uint32_t sink)
+{
+	int32_t price = cut_solve(&c->cut, source, sink, PRICE_LIMIT);
+
+	uint64_t work = c->cut.work / 4 + 2 * WORK_VALUES * c->cfg->insns.len;
+
+	return work_spend(c->cfg->work, work) ? price : -1;
+}
+
 const char *choice_emulated(const struct choice *c, const struct cfg_insn *at)
 {
 	uint8_t code[INSN_LENGTH_MAX + 1];

@@ -55,6 +55,9 @@ struct choice {
 /* Does another probe have the place already? */
 bool choice_is_taken(const struct returns *r, uint64_t address);
 
+/* Solve the cut: cut_solve() with PRICE_LIMIT. Also -1 if the work is over. */
+int32_t choice_cut(struct choice *c, uint32_t source, uint32_t sink);
+
 /* Why a site at the instruction is emulated; NULL: it is not. A static string. */
 const char *choice_emulated(const struct choice *c, const struct cfg_insn *at);
 

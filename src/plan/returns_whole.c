@@ -47,7 +47,7 @@ static void spread_back(const struct cfg *cfg, bool marked[])
 {
 	bool changed = true;
 
-	while (changed) {
+	while (changed && work_spend(cfg->work, cfg->insns.len)) {
 		changed = false;
 		for (size_t i = cfg->insns.len; i-- > 0;) {
 			const struct cfg_insn *at = &cfg->insns.data[i];
@@ -157,7 +157,7 @@ static const char *solve_entries(struct choice *c, const struct return_unit *uni
 		cut_deinit(&c->cut);
 		if (!marked || !make_graph(c, unit, to_whole, is_site, once))
 			return RETURN_NO_MEMORY;
-		*found = cut_solve(&c->cut, 2 * count + 1, 2 * count, PRICE_LIMIT) >= 0;
+		*found = choice_cut(c, 2 * count + 1, 2 * count) >= 0;
 		if (*found && !comes_twice(c, marked))
 			break;
 	}

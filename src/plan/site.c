@@ -266,8 +266,10 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 		.options = *options,
 	};
 	starts_init(&code->starts, NULL, -1);
-	code->source =
-		(struct cfg_source){.read = read_at, .extent = find_extent, .arg = code};
+	code->source = (struct cfg_source){.read = read_at,
+					   .extent = find_extent,
+					   .arg = code,
+					   .work = target->work};
 	code->returns = (struct returns){
 		.source = &code->source,
 		.emulated = code->file.emulated,
@@ -421,8 +423,15 @@ static bool is_thrown_through(const struct alloc_function *function)
 static bool lacks_cfi(const struct site_code *c, uint64_t address)
 {
 	struct cfi_row row;
+	struct cfi_fde fde;
 
-	return !c->cfi || cfi_find_row(c->cfi, address, &row) != CFI_FOUND;
+	uint64_t cost = WORK_FUNCTION;
+
+	/* The search reads the program from its start. */
+	if (c->cfi && cfi_find_fde(c->cfi, address, &fde))
+		cost += fde.program_size;
+	return !c->cfi || !work_spend(c->source.work, cost) ||
+	       cfi_find_row(c->cfi, address, &row) != CFI_FOUND;
 }
 
 /* Mark sites without unwind information: an unwind miss can only start from a site that

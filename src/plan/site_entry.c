@@ -142,7 +142,9 @@ bool site_place_entry(const struct site_file *file,
 	const char *why = SITE_FIRST;
 	const char *refused = place_first(file, symbol, &place);
 
+	/* All of the code is searched for jumps back. */
 	if (code && request.emulated &&
+	    work_spend(file->target->work, symbol->size_bytes) &&
 	    place_choose(code, (size_t)symbol->size_bytes, &request, &best)) {
 		why = why_not(file, found, site, &best, code);
 		if (!why)

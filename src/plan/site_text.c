@@ -245,6 +245,9 @@ static const char *compare_others(const struct text *t, judge_fn judge, int *ret
 	const struct site_others *others = t->target->others;
 	const char *why = NULL;
 
+	if (others &&
+	    !text_budget_spend(t->target->budget, COST_MAPPING * others->runs->list.len))
+		return SITE_TOO_MUCH;
 	if (others)
 		vec_foreach (run, &others->runs->list) {
 			if (has_part(t, run))
@@ -256,8 +259,12 @@ static const char *compare_others(const struct text *t, judge_fn judge, int *ret
 	return why;
 }
 
-static void note(struct site_checks *checks, const struct site_range *range, bool is_same)
+static void note(const struct site_target *target, const struct site_range *range,
+		 bool is_same)
 {
+	struct site_checks *checks = target->checks;
+
+	is_same = is_same && text_budget_spend(target->budget, checks->ranges.len);
 	vec_foreach (known, &checks->ranges)
 		if (is_same && known->file_offset == range->file_offset &&
 		    known->size == range->size)
@@ -303,7 +310,7 @@ const char *site_text_check(const struct site_target *target,
 		why = SITE_FIRST ": text in the memory of another process differs from "
 				 "the file, or cannot be compared";
 	if (target->checks)
-		note(target->checks, &range, !why);
+		note(target, &range, !why);
 	return why;
 }
 
@@ -344,7 +351,7 @@ const char *site_text_doubt(const struct site_target *target,
 	if (target->others)
 		why = name_changed(&text, why);
 	if (target->checks)
-		note(target->checks, &range, !why);
+		note(target, &range, !why);
 	return why;
 }
 

@@ -12,6 +12,7 @@
 #include "allocator/allocator.h"
 #include "process/file_names.h"
 #include "code/other_code.h"
+#include "code/work.h"
 #include "process/proc.h"
 
 /* Reasons for probes at a function's first instruction begin with this. */
@@ -75,6 +76,7 @@ struct site_target {
 	struct site_checks *checks; /* record compared ranges here; NULL: do not */
 	struct return_question *returns; /* NULL: return probes are always safe */
 	struct text_budget *budget;      /* NULL: no limit */
+	struct work *work;               /* for the analysis of code; NULL: no limit */
 	/* The probes are for all processes, so that none of these may have changed the
 	 * code. NULL: for `proc` only, or these are not known yet. */
 	const struct site_others *others;

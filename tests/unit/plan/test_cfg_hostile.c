@@ -41,42 +41,144 @@ static void too_long(void)
 	CHECK(check_cpu_s() - before_s < 2);
 }
 
-/* All analyses of a function. */
-static const char *analyze(const struct code *code, size_t size)
+/* Which results are asked for, and which size. */
+static const struct {
+	enum result_width width;
+	enum value asked;
+} questions[] = {
+	{RESULT_WORD, RETURN_NO_SIZE}, {RESULT_INT, RETURN_NO_SIZE},
+	{RESULT_OUT, RETURN_NO_SIZE},  {RESULT_VOID, RETURN_NO_SIZE},
+	{RESULT_WORD, VALUE_ARG0},     {RESULT_WORD, VALUE_PRODUCT},
+};
+
+/* Sites that see whole calls. Without any there are no entry sites either. */
+static size_t check_wholes(const struct return_sites *sites)
 {
-	static const enum result_width widths[] = {RESULT_WORD, RESULT_INT, RESULT_OUT,
-						   RESULT_VOID};
-	const char *why = NULL;
+	size_t count = 0;
 
-	for (size_t i = 0; i < COUNT(widths); i++) {
+	vec_foreach (site, &sites->list) {
+		CHECK(!site->is_whole || site->size_reg < INSN_REGISTERS);
+		CHECK(!site->is_whole || site->is_emulated);
+		count += site->is_whole;
+	}
+	vec_foreach (entry, &sites->entries)
+		CHECK(entry->size_reg < INSN_REGISTERS && entry->reason);
+	CHECK(sites->is_fused ? count > 0 : !count && !sites->entries.len);
+	return count;
+}
+
+/* Sites that saw whole calls, in all analyses. */
+static size_t wholes;
+
+/* All analyses of a function. True if the work of one of them was over. */
+static bool analyze(struct code *code, size_t size)
+{
+	bool is_over = false;
+
+	for (size_t i = 0; i < COUNT(questions); i++) {
 		struct returns returns = {.source = &code->source, .emulated = 15};
+		struct work work = {0};
 		struct return_sites sites;
+		const char *why;
 
+		code->source.work = &work;
 		why = returns_find(&returns,
 				   &(struct returns_request){.address = BASE,
 							     .size = size,
-							     .width = widths[i],
-							     .asked = RETURN_NO_SIZE},
+							     .width = questions[i].width,
+							     .asked = questions[i].asked},
 				   &sites);
 		CHECK(why || sites.list.len);
+		if (!why)
+			wholes += check_wholes(&sites);
+		if (work.is_over)
+			CHECK_STR(why, CFG_TOO_MUCH);
+		is_over |= work.is_over;
 		return_sites_deinit(&sites);
 		returns_deinit(&returns);
 	}
-	return why;
+	return is_over;
 }
 
 /* Takes one second, or several with sanitizers. Without bounds in the code it would take
  * more than half a minute. */
 #define SLOW_S 15
 
-static void analyze_in_time(const uint8_t *bytes, size_t size)
+static void code_in_time(struct code *code)
 {
 	double before_s = check_cpu_s();
+	bool is_over = analyze(code, code->parts[0].size);
+
+	printf("     %.2f s%s\n", check_cpu_s() - before_s,
+	       is_over ? ", the work was over" : "");
+	CHECK(check_cpu_s() - before_s < SLOW_S);
+}
+
+static void analyze_in_time(const uint8_t *bytes, size_t size)
+{
 	struct code code;
 
 	code_init(&code, bytes, size);
-	analyze(&code, size);
-	CHECK(check_cpu_s() - before_s < SLOW_S);
+	code_in_time(&code);
+}
+
+/* Each call is to another function, and a nop follows it: whether the function returns
+ * is found by reading it to its end. */
+static void many_callees(void)
+{
+	static uint8_t bytes[8000 * 6 + 1], nops[CFG_RANGE_MAX];
+	size_t size = 0;
+	struct code code;
+
+	for (uint32_t i = 0; i < 8000; i++) {
+		uint32_t to = 0x100000 + i - (BASE + (uint32_t)size + 5);
+
+		bytes[size] = 0xe8;
+		memcpy(bytes + size + 1, &to, 4);
+		bytes[size + 5] = 0x90;
+		size += 6;
+	}
+	bytes[size++] = 0xc3;
+	memset(nops, 0x90, sizeof(nops));
+	code_init(&code, bytes, size);
+	code_add(&code, 0x100000, nops, sizeof(nops));
+	code_in_time(&code);
+}
+
+/* Sites that see whole calls: one for each of so many constant results. */
+#define ARMS 60
+
+/* A chain of jumps leads to a choice of many results. To find the instructions that lead
+ * to a site, information spreads along the chain by one jump a sweep. */
+static void many_wholes(void)
+{
+	static uint8_t bytes[CFG_RANGE_MAX];
+	uint32_t count = 16000, size = 5, to;
+
+	/* 0: jmp to the last of the chain; 5: je to each arm */
+	for (uint32_t i = 0; i < ARMS; i++, size += 6) {
+		to = (5 + ARMS * 6 + i * 7) - (size + 6);
+		memcpy(bytes + size, "\x0f\x84", 2);
+		memcpy(bytes + size + 2, &to, 4);
+	}
+	/* mov eax, 16 + i; nop; ret. The last je goes on with the first arm. */
+	for (uint32_t i = 0; i < ARMS; i++, size += 7) {
+		to = 16 + i;
+		bytes[size] = 0xb8;
+		memcpy(bytes + size + 1, &to, 4);
+		memcpy(bytes + size + 5, "\x90\xc3", 2);
+	}
+	/* the first of the chain: jmp 5 */
+	to = 5 - (size + 5);
+	bytes[size] = 0xe9;
+	memcpy(bytes + size + 1, &to, 4);
+	size += 5;
+	for (uint32_t i = 0; i < count; i++, size += 2)
+		memcpy(bytes + size, i ? "\xeb\xfc" : "\xeb\xf9", 2);
+	bytes[0] = 0xe9;
+	to = size - 2 - 5;
+	memcpy(bytes + 1, &to, 4);
+	analyze_in_time(bytes, size);
 }
 
 /* Chains of jumps, arranged so that information spreads as slowly as possible. */
@@ -182,6 +284,7 @@ static void mutations(void)
 #define MUTATE(bytes) found += mutate((const uint8_t *)(bytes), sizeof(bytes) - 1, 2000)
 	unsigned found = 0;
 
+	wholes = 0;
 	MUTATE(branches);
 	MUTATE(looping);
 	MUTATE(tail_call);
@@ -194,6 +297,8 @@ static void mutations(void)
 	MUTATE(pushes);
 	printf("     %u of 20000 mutations are understood\n", found);
 	CHECK(found > 1000);
+	printf("     %zu sites saw whole calls\n", wholes);
+	CHECK(wholes > 100);
 }
 
 /* Functions of this machine's C library. */
@@ -234,6 +339,8 @@ int main(void)
 {
 	RUN(too_long);
 	RUN(slow_functions);
+	RUN(many_callees);
+	RUN(many_wholes);
 	RUN(random_bytes);
 	RUN(mutations);
 	RUN(mutations_of_real_functions);

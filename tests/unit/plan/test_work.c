@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The work of analysing a library is bounded, and far from the bound for packaged ones.
+ */
+#include <glob.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#include "arch/arch.h"
+#include "code/cfg.h"
+#include "library_path.h"
+#include "unit/plan/plan_build.h"
+
+/* Each packaged library can take so many times more. */
+#define FACTOR_MIN 5
+
+/* Takes about a second, or several with sanitizers. Without the limit: minutes. */
+#define SLOW_S 15
+
+static const struct plan_options unmapped = {.unmapped = true};
+
+static void endless_calls(void)
+{
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	double before_s = check_cpu_s();
+	const struct plan_site *site;
+
+	REQUIRE(!build_path(TEST_ENDLESS, "endless", &unmapped, &plan));
+	printf("     %.2f s\n", check_cpu_s() - before_s);
+	CHECK(check_cpu_s() - before_s < SLOW_S);
+	CHECK(plan->work.is_over);
+	/* As for other code that is not understood: a return probe, or none. */
+	site = site_of(plan, "malloc");
+	REQUIRE(site);
+	CHECK_STR(site->no_returns, CFG_TOO_MUCH);
+	CHECK(!site->returns.list.len);
+	REQUIRE(skip_of(plan, "_Znwm"));
+	CHECK_INT(skip_of(plan, "_Znwm")->why, PLAN_SKIP_REFUSED);
+}
+
+/* Raise *most to the part of the limit that the library's analysis takes. */
+static void judge(const char *path, double *most)
+{
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	_cleanup_(error_destroyp) struct error *err = NULL;
+	double before_s = check_cpu_s(), part;
+
+	err = build_path(path, "library", &unmapped, &plan);
+	if (err)
+		return;
+	part = (double)plan->work.done / (double)WORK_MAX;
+	printf("     %s: %" PRIu64 ", %.1f ms\n", path, plan->work.done,
+	       1000 * (check_cpu_s() - before_s));
+	CHECK(plan->work.done > 0);
+	CHECK(!plan->work.is_over);
+	if (part > *most)
+		*most = part;
+}
+
+static void packaged_libraries(void)
+{
+	static const char *const names[] = {
+		"libc.so.6",        "libjemalloc.so.*",    "libtcmalloc_minimal.so.4",
+		"libtcmalloc.so.4", "libmimalloc.so.*",    "libstdc++.so.6",
+		"libc++abi.so.1",   "ld-musl-x86_64.so.1",
+	};
+	const char *dir = getenv("MEMTRACE_TEST_LIBRARIES");
+	double most = 0;
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		_cleanup_(freep) char *here = NULL, *others = NULL;
+		glob_t found;
+
+		REQUIRE(asprintf(&here, LIBRARY_FOLDER "%s", names[i]) > 0);
+		REQUIRE(asprintf(&others, "%s/*/%s", dir ? dir : "/nowhere", names[i]) >
+			0);
+		glob(here, 0, NULL, &found);
+		glob(others, GLOB_APPEND, NULL, &found);
+		for (size_t n = 0; n < found.gl_pathc; n++)
+			judge(found.gl_pathv[n], &most);
+		globfree(&found);
+	}
+	REQUIRE(most > 0);
+	printf("     the limit is %.0f times the most\n", 1 / most);
+	CHECK(most * FACTOR_MIN < 1);
+}
+
+int main(void)
+{
+	if (!arch.has_decoder)
+		check_skip("memtrace does not follow this machine's code");
+	RUN(packaged_libraries);
+	RUN(endless_calls);
+	return check_done();
+}
