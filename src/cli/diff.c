@@ -7,6 +7,7 @@
 #include "render/table/diff_renderers.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/say_note.h"
 
 DEFINE_CLEANUP(struct debug_store *, debug_store_destroy);
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
@@ -71,10 +72,9 @@ static void note_order(const struct options *options, const struct snapshot *old
 
 	if (options->quiet || old->wall_ns <= new->wall_ns || !first || !second)
 		return;
-	fprintf(stderr,
-		"memtrace: --diff: %s was saved after %s: name the older file first "
-		"to see what has grown\n",
-		first, second);
+	say_note("--diff: %s was saved after %s: name the older file first to see what "
+		 "has grown",
+		 first, second);
 }
 
 static struct error *compare(const struct options *options,

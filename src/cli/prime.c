@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "bpf/cache.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/say_note.h"
 #include "util/strbuf.h"
 
 #define ARGUMENTS_MAX 8
@@ -114,8 +114,7 @@ static struct error *prime(const char *path)
 	err = error_prefix(err, "--prime-cache: %zu of %zu kinds of runs failed", failed,
 			   KINDS);
 	if (!err)
-		fprintf(stderr, "memtrace: code for %zu kinds of runs is kept in %s\n",
-			KINDS, path);
+		say_note("code for %zu kinds of runs is kept in %s", KINDS, path);
 	return err;
 }
 

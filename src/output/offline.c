@@ -2,7 +2,6 @@
 #include "output/offline.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "output/writer.h"
@@ -11,6 +10,7 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/say_error.h"
+#include "util/say_note.h"
 
 struct error *offline_shed_for(struct error *(*shed)(void))
 {
@@ -33,7 +33,7 @@ static void warn(void *arg, const char *text)
 	_cleanup_(freep) char *escaped = escape_dup(text);
 
 	(void)arg;
-	fprintf(stderr, "memtrace: %s\n", escaped ? escaped : "out of memory");
+	say_note("%s", escaped ? escaped : "out of memory");
 }
 
 struct error *offline_debug_store(const struct options *options, struct debug_store **ret)

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/path.h"
+#include "util/say_note.h"
 #include "util/vec.h"
 
 /* Make the path absolute, because the reader process has another working directory. A
@@ -71,7 +71,7 @@ void reading_warn(void *progress, const char *text)
 	_cleanup_(freep) char *escaped = escape_dup(text);
 
 	progress_clear(progress);
-	fprintf(stderr, "memtrace: %s\n", escaped ? escaped : text);
+	say_note("%s", escaped ? escaped : text);
 }
 
 struct error *reading_init(struct reading *reading, const struct options *options,
@@ -82,8 +82,8 @@ struct error *reading_init(struct reading *reading, const struct options *option
 
 	*reading = (struct reading){.progress = progress};
 	if (options->debuginfod && (!urls || !*urls) && !options->quiet)
-		fprintf(stderr, "memtrace: --debuginfod: DEBUGINFOD_URLS is not set, so "
-				"no server can be asked\n");
+		say_note("--debuginfod: DEBUGINFOD_URLS is not set, so no server can be "
+			 "asked");
 	err = reading_split_dirs(&options->debug_dirs, &reading->dirs);
 	if (err)
 		return err;
@@ -169,15 +169,13 @@ static void say_missing(const struct reader_missing *missing)
 	const char *path = escaped ? escaped : "?";
 
 	if (missing->why)
-		fprintf(stderr,
-			"memtrace: no source lines for %s: %s; %s, --debug-dir or "
-			"--debuginfod may have them\n",
-			path, missing->why, debug_package(missing->path));
+		say_note("no source lines for %s: %s; %s, --debug-dir or --debuginfod "
+			 "may have them",
+			 path, missing->why, debug_package(missing->path));
 	else
-		fprintf(stderr,
-			"memtrace: no inlined functions for code of %s: its .dwo files "
-			"were not found; %s.dwp or --debug-dir may have them\n",
-			path, path);
+		say_note("no inlined functions for code of %s: its .dwo files were not "
+			 "found; %s.dwp or --debug-dir may have them",
+			 path, path);
 }
 
 void reading_say_missing(struct symbolizer *symbolizer)

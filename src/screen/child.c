@@ -2,7 +2,6 @@
 #include "screen/child.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -15,6 +14,7 @@
 #include "util/cleanup.h"
 #include "util/heap.h"
 #include "util/fd_message.h"
+#include "util/say_note.h"
 
 /* What the key "w" writes, in the working directory. */
 #define NAME_SAVE  "memtrace-%p-%n.mts"
@@ -74,7 +74,7 @@ static void print_log(const struct ui *ui)
 	while (*at) {
 		size_t len = strcspn(at, "\n");
 
-		fprintf(stderr, "memtrace: %.*s\n", (int)len, at);
+		say_note("%.*s", (int)len, at);
 		at += len + (at[len] == '\n');
 	}
 }

@@ -25,6 +25,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/fd_message.h"
+#include "util/say_note.h"
 
 #define START_MS         10000 /* until the process has looked at the terminal */
 #define END_MS           3000  /* until it has restored the terminal */
@@ -90,7 +91,7 @@ bool screen_is_possible(void)
 
 static void say_plain(const char *why)
 {
-	fprintf(stderr, "memtrace: --live: %s; plain reports follow\n", why);
+	say_note("--live: %s; plain reports follow", why);
 }
 
 /* --- the process -------------------------------------------------------------------- */
@@ -384,14 +385,12 @@ void screen_stop(struct screen *screen)
 	end_process(screen);
 	give_stderr_back(screen);
 	if (screen->has_hung)
-		fputs("memtrace: the process of the screen did not end when it was asked "
-		      "to, and was killed\n",
-		      stderr);
+		say_note("the process of the screen did not end when it was asked to, "
+			 "and was killed");
 	else if (screen->is_shown && WIFSIGNALED(screen->status))
-		fprintf(stderr,
-			"memtrace: the process of the screen died of signal %d; plain "
-			"reports follow\n",
-			WTERMSIG(screen->status));
+		say_note("the process of the screen died of signal %d; plain reports "
+			 "follow",
+			 WTERMSIG(screen->status));
 	closep(&screen->log_fd);
 	closep(&screen->file_fd);
 	free(screen);

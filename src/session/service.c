@@ -24,6 +24,7 @@
 #include "util/clock.h"
 #include "util/escape.h"
 #include "util/notify.h"
+#include "util/say_note.h"
 
 /* How often to look for the process, ms. Listing some hundred processes takes 2 ms. */
 #define LOOK_MS 250
@@ -162,7 +163,7 @@ static void say_waiting(const struct service *s)
 	char state[256];
 
 	if (!s->options->quiet)
-		fprintf(stderr, "memtrace: waiting for %s\n", name ? name : "?");
+		say_note("waiting for %s", name ? name : "?");
 	snprintf(state, sizeof(state), "STATUS=waiting for %.200s", name ? name : "?");
 	(void)notify_manager(state);
 }

@@ -21,6 +21,7 @@
 #include "util/cpu_queue.h"
 #include "util/file_limit.h"
 #include "util/open_helper.h"
+#include "util/say_note.h"
 
 static void session_deinit(struct session *s)
 {
@@ -160,10 +161,9 @@ static void say_awaited(const struct session *s)
 	    waitid(P_PID, (id_t)s->spawn.pid, &ended, WEXITED | WNOHANG | WNOWAIT) ||
 	    ended.si_pid)
 		return;
-	fprintf(stderr,
-		"memtrace: the run has ended, and pid %d goes on without probes; "
-		"memtrace waits for its exit status\n",
-		s->spawn.pid);
+	say_note("the run has ended, and pid %d goes on without probes; memtrace waits "
+		 "for its exit status",
+		 s->spawn.pid);
 }
 
 /* The run is over, but the command may still run: remove the probes, forward the signal

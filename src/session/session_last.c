@@ -7,14 +7,14 @@
 #include "util/fd_table.h"
 #include "util/open_helper.h"
 #include "util/say_error.h"
+#include "util/say_note.h"
 
 static void say(const struct last_report_options *options)
 {
-	fprintf(stderr,
-		"memtrace: reading %s takes too long, because a file system does not "
-		"answer: memtrace reports what it knows%s, and ends\n",
-		options->reading,
-		options->is_named ? "" : ", without further names of functions");
+	say_note("reading %s takes too long, because a file system does not answer: "
+		 "memtrace reports what it knows%s, and ends",
+		 options->reading,
+		 options->is_named ? "" : ", without further names of functions");
 }
 
 /* The helper and the locks of threads belong to the parent. */

@@ -13,6 +13,7 @@
 #include "util/open_helper.h"
 #include "util/path.h"
 #include "util/escape.h"
+#include "util/say_note.h"
 #include "util/strbuf.h"
 
 /* At most this many processes get a line of their own. */
@@ -24,8 +25,8 @@ void session_say_missing(const struct plan *plan)
 		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
 
 		vec_foreach (function, &object->missing)
-			fprintf(stderr, "memtrace: %s has no %s: not traced\n",
-				path ? path : "?", (*function)->name);
+			say_note("%s has no %s: not traced", path ? path : "?",
+				 (*function)->name);
 	}
 }
 
@@ -124,7 +125,7 @@ static void say_phases(const struct session *s)
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
 	phases_append(&s->phases, &text);
-	fprintf(stderr, "memtrace: started in %s\n", strbuf_text(&text));
+	say_note("started in %s", strbuf_text(&text));
 }
 
 /* Print how the probes were attached, and where the compiled code comes from. */
@@ -134,13 +135,12 @@ static void say_code(const struct session *s)
 	const char *path = tracer_cache_path(t), *why = tracer_why_no_cache(t);
 	_cleanup_(freep) char *place = path || why ? escape_dup(path ? path : why) : NULL;
 
-	fprintf(stderr,
-		"memtrace: attached by %s, compiled with %s headers%s, tables are %s\n",
-		tracer_attach_name(t), tracer_headers_kind(t),
-		tracer_had_code(t) ? " by an earlier run" : "", tracer_tables_name(t));
+	say_note("attached by %s, compiled with %s headers%s, tables are %s",
+		 tracer_attach_name(t), tracer_headers_kind(t),
+		 tracer_had_code(t) ? " by an earlier run" : "", tracer_tables_name(t));
 	if (place)
-		fprintf(stderr, "memtrace: compiled code is %s%s\n",
-			path ? "kept in " : "not kept: ", place);
+		say_note("compiled code is %s%s",
+			 path ? "kept in " : "not kept: ", place);
 }
 
 /* Nobody minds less, ns. */
@@ -158,10 +158,9 @@ void session_say_slow_start(uint64_t begun_ns)
 	uint64_t took_ns = clock_now_ns() - begun_ns;
 
 	if (took_ns >= START_NS && is_crowded(took_ns, 0))
-		fprintf(stderr,
-			"memtrace: the start took %.1f s, because other programs keep "
-			"the processors busy\n",
-			(double)took_ns / 1e9);
+		say_note("the start took %.1f s, because other programs keep the "
+			 "processors busy",
+			 (double)took_ns / 1e9);
 }
 
 void session_say_late_end(const struct session *s)
@@ -170,10 +169,9 @@ void session_say_late_end(const struct session *s)
 
 	if (due_ns && now_ns >= due_ns + LATE_NS &&
 	    is_crowded(now_ns - due_ns, s->end.queue_ns))
-		fprintf(stderr,
-			"memtrace: the run ends %.1f s later than --duration says, "
-			"because other programs keep the processors busy\n",
-			(double)(now_ns - due_ns) / 1e9);
+		say_note("the run ends %.1f s later than --duration says, because other "
+			 "programs keep the processors busy",
+			 (double)(now_ns - due_ns) / 1e9);
 }
 
 /* What else the user can do: the end of the last line about the traced processes. */
@@ -202,24 +200,17 @@ static void say_traced(const struct session *s, size_t i, const char *end)
 	/* The supervisor's plan is the last one. */
 	describe_objects(s->plans.data[supervisor ? s->plans.len - 1 : i], &objects);
 	if (all && s->options->library)
-		fprintf(stderr,
-			"memtrace: tracing every process that maps it, %zu at "
-			"present: %s%s\n",
-			count, strbuf_text(&objects), end);
+		say_note("tracing every process that maps it, %zu at present: %s%s",
+			 count, strbuf_text(&objects), end);
 	else if (all)
-		fprintf(stderr,
-			"memtrace: tracing every process, %zu at present: "
-			"%s%s\n",
-			named_count(), strbuf_text(&objects), end);
+		say_note("tracing every process, %zu at present: %s%s", named_count(),
+			 strbuf_text(&objects), end);
 	else if (supervisor)
-		fprintf(stderr,
-			"memtrace: tracing what pid %d (%s) starts, %zu at "
-			"present: %s%s\n",
-			t->pid, command ? command : "?", count, strbuf_text(&objects),
-			end);
+		say_note("tracing what pid %d (%s) starts, %zu at present: %s%s", t->pid,
+			 command ? command : "?", count, strbuf_text(&objects), end);
 	else
-		fprintf(stderr, "memtrace: tracing pid %d (%s): %s%s\n", t->pid,
-			command ? command : "?", strbuf_text(&objects), end);
+		say_note("tracing pid %d (%s): %s%s", t->pid, command ? command : "?",
+			 strbuf_text(&objects), end);
 }
 
 void session_say_tracing(const struct session *s)
@@ -238,22 +229,20 @@ void session_say_tracing(const struct session *s)
 		say_traced(s, i, i + 1 == said ? hints(s) : "");
 	say_return_probes(s);
 	if (said > SAID_MAX)
-		fprintf(stderr, "memtrace: and %zu more%s\n", said - SAID_MAX, hints(s));
+		say_note("and %zu more%s", said - SAID_MAX, hints(s));
 	if (s->options->verbose) {
 		say_code(s);
 		say_phases(s);
 	}
 	if (tracer_refused_depth(s->tracer))
-		fprintf(stderr,
-			"memtrace: this kernel refuses programs for stacks of %u frames: "
-			"%u frames are kept\n",
-			tracer_refused_depth(s->tracer), tracer_stack_depth(s->tracer));
+		say_note("this kernel refuses programs for stacks of %u frames: %u "
+			 "frames are kept",
+			 tracer_refused_depth(s->tracer), tracer_stack_depth(s->tracer));
 	if (tracer_small_ring_mb(s->tracer))
-		fprintf(stderr,
-			"memtrace: the kernel has no memory for 16 MB of stacks that "
-			"memtrace must unwind itself: they have %u MB, and more of them "
-			"may be lost (walks_lost)\n",
-			tracer_small_ring_mb(s->tracer));
+		say_note("the kernel has no memory for 16 MB of stacks that memtrace "
+			 "must unwind itself: they have %u MB, and more of them may be "
+			 "lost (walks_lost)",
+			 tracer_small_ring_mb(s->tracer));
 }
 
 void session_say_walks(const struct session *s)
@@ -262,12 +251,10 @@ void session_say_walks(const struct session *s)
 
 	tracer_unwind_counts(s->tracer, &walks, &rules, &table_bytes);
 	if (walks || table_bytes)
-		fprintf(stderr,
-			"memtrace: %" PRIu64
-			" stacks were unwound from copies, and %" PRIu64
-			" call sites got unwind rules; unwind tables of whole files take "
-			"%" PRIu64 " KiB in the kernel\n",
-			walks, rules, table_bytes >> 10);
+		say_note("%" PRIu64 " stacks were unwound from copies, and %" PRIu64
+			 " call sites got unwind rules; unwind tables of whole files "
+			 "take %" PRIu64 " KiB in the kernel",
+			 walks, rules, table_bytes >> 10);
 }
 
 void session_say_pause(const struct session *s)
@@ -275,11 +262,10 @@ void session_say_pause(const struct session *s)
 	struct reach_pause pause = reach_search_pause(s->search);
 
 	if (pause.stopping_ns)
-		fprintf(stderr,
-			"memtrace: stopping processes took %.1f ms, reading the table of "
-			"live blocks %.1f ms, and searching memory %.1f ms\n",
-			(double)pause.stopping_ns / 1e6, (double)pause.table_ns / 1e6,
-			(double)pause.search_ns / 1e6);
+		say_note("stopping processes took %.1f ms, reading the table of live "
+			 "blocks %.1f ms, and searching memory %.1f ms",
+			 (double)pause.stopping_ns / 1e6, (double)pause.table_ns / 1e6,
+			 (double)pause.search_ns / 1e6);
 }
 
 void session_say_verdicts(struct session *s)
@@ -293,10 +279,9 @@ void session_say_verdicts(struct session *s)
 	if (!s->has_said_left_out && !s->options->quiet &&
 	    tracer_checks_left_out(s->tracer)) {
 		progress_clear(&s->progress);
-		fprintf(stderr,
-			"memtrace: %d functions have probes inside that are checked: "
-			"further ones are not checked until libraries are unloaded\n",
-			ABI_MAX_CHECKS);
+		say_note("%d functions have probes inside that are checked: further ones "
+			 "are not checked until libraries are unloaded",
+			 ABI_MAX_CHECKS);
 		s->has_said_left_out = true;
 	}
 }
@@ -305,21 +290,19 @@ void session_say_hung(const char *path)
 {
 	_cleanup_(freep) char *escaped = escape_dup(path);
 
-	fprintf(stderr,
-		"memtrace: %s: the file system does not answer; its files are left out "
-		"until it does\n",
-		escaped ? escaped : "?");
+	say_note("%s: the file system does not answer; its files are left out until it "
+		 "does",
+		 escaped ? escaped : "?");
 }
 
 void session_say_late(int pid)
 {
 	_cleanup_(freep) char *holder = mm_locks_holder(pid);
 
-	fprintf(stderr,
-		"memtrace: %s holds the lock of its address space, and the kernel would "
-		"wait for that to remove the probes: the process memtrace-detach removes "
-		"them once the lock is free\n",
-		holder ? holder : "a process");
+	say_note("%s holds the lock of its address space, and the kernel would wait for "
+		 "that to remove the probes: the process memtrace-detach removes them "
+		 "once the lock is free",
+		 holder ? holder : "a process");
 }
 
 void session_say_given_up(void)
@@ -327,8 +310,7 @@ void session_say_given_up(void)
 	uint64_t count = open_helper_given_up();
 
 	if (count)
-		fprintf(stderr,
-			"memtrace: %" PRIu64 " %s left out, as a file system did not "
-			"answer\n",
-			count, count == 1 ? "look at a file was" : "looks at files were");
+		say_note("%" PRIu64 " %s left out, as a file system did not answer",
+			 count,
+			 count == 1 ? "look at a file was" : "looks at files were");
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracees/kernel.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "tracees/tracees_private.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/say_note.h"
 
 /* --- kernel functions ------------------------------------------------------------- */
 
@@ -102,6 +102,22 @@ struct error *kernel_open(struct tracees *ts, int pid, struct kernel_trace *ret)
 	return err ? err : kernel_find_places(ts->kernel, ret);
 }
 
+/* The line about what is traced. */
+static void say_traced(const struct tracees *ts, const struct kernel_trace *trace,
+		       const char *classes)
+{
+	const char *end = ts->options->with_kernel ? "" : "; Ctrl-C ends";
+
+	if (trace->pid) {
+		_cleanup_(freep) char *command = escape_dup(ts->list.data[0]->command);
+
+		say_note("tracing the kernel for pid %d (%s): %s%s", trace->pid,
+			 command ? command : "?", classes, end);
+	} else {
+		say_note("tracing the kernel: %s%s", classes, end);
+	}
+}
+
 void kernel_say_tracing(const struct tracees *ts, const struct tracer *tracer,
 			const struct kernel_trace *trace)
 {
@@ -109,30 +125,16 @@ void kernel_say_tracing(const struct tracees *ts, const struct tracer *tracer,
 
 	for (size_t i = 0; i < KERNEL_CLASS_COUNT; i++) {
 		if (!tracer_sees_class(tracer, i))
-			fprintf(stderr,
-				"memtrace: no %s: this kernel lacks some of the "
-				"tracepoints %s\n",
-				kernel_class_name(i), kernel_class_points(i));
+			say_note("no %s: this kernel lacks some of the tracepoints %s",
+				 kernel_class_name(i), kernel_class_points(i));
 		else if (i != KERNEL_VMALLOC || trace->places[KERNEL_PLACE_VMALLOC].len)
 			strbuf_appendf(&classes, "%s%s", classes.len ? ", " : "",
 				       kernel_class_name(i));
 	}
 	if (!trace->places[KERNEL_PLACE_SLAB].len)
-		fputs("memtrace: the kernel hides its addresses (sysctl "
-		      "kernel.kptr_restrict): its functions have no names, pages of "
-		      "slabs "
-		      "and per-CPU memory are counted as pages, and memtrace cannot "
-		      "distinguish interrupts from the code that they interrupt\n",
-		      stderr);
-	if (trace->pid) {
-		const struct tracee *t = ts->list.data[0];
-		_cleanup_(freep) char *command = escape_dup(t->command);
-
-		fprintf(stderr, "memtrace: tracing the kernel for pid %d (%s)",
-			trace->pid, command ? command : "?");
-	} else {
-		fputs("memtrace: tracing the kernel", stderr);
-	}
-	fprintf(stderr, ": %s%s\n", strbuf_text(&classes),
-		ts->options->with_kernel ? "" : "; Ctrl-C ends");
+		say_note("the kernel hides its addresses (sysctl kernel.kptr_restrict): "
+			 "its functions have no names, pages of slabs and per-CPU memory "
+			 "are counted as pages, and memtrace cannot distinguish "
+			 "interrupts from the code that they interrupt");
+	say_traced(ts, trace, strbuf_text(&classes));
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/file_limit.h"
+#include "util/say_note.h"
 
 /* How often to look for descendants that come while memtrace starts, at most. */
 #define LOOKS_MAX 16
@@ -262,8 +262,8 @@ void supervisor_refuses(struct tracees *ts, int pid, const struct error *err)
 	if (ts->options->quiet || ts->supervisor.refused >= LISTED_MAX)
 		return;
 	ts->supervisor.refused++;
-	fprintf(stderr, "memtrace: %s: it is not traced, but what it executes next is\n",
-		why ? why : "out of memory");
+	say_note("%s: it is not traced, but what it executes next is",
+		 why ? why : "out of memory");
 }
 
 /* --- when tracing begins ------------------------------------------------------------ */

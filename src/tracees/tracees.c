@@ -16,6 +16,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
+#include "util/say_note.h"
 
 /* --- the list --------------------------------------------------------------------- */
 
@@ -28,19 +29,17 @@ void tracees_wait_for(struct tracees *ts, int fd)
 	    errno == EEXIST || ts->cannot_wait)
 		return;
 	ts->cannot_wait = true;
-	fprintf(stderr,
-		"memtrace: the kernel cannot report when processes exit (epoll_ctl: %s): "
-		"memtrace checks every %d ms instead\n",
-		strerror(errno), LOOK_OFTEN_MS);
+	say_note("the kernel cannot report when processes exit (epoll_ctl: %s): memtrace "
+		 "checks every %d ms instead",
+		 strerror(errno), LOOK_OFTEN_MS);
 }
 
 bool tracees_say_descriptors(const struct tracees *ts)
 {
 	if (!ts->lacks_descriptors && !ts->untraced.lacks_descriptors)
 		return false;
-	fputs("memtrace: file descriptors ran out, and not everything was traced: raise "
-	      "the hard limit (ulimit -Hn)\n",
-	      stderr);
+	say_note("file descriptors ran out, and not everything was traced: raise the "
+		 "hard limit (ulimit -Hn)");
 	return true;
 }
 
@@ -83,9 +82,8 @@ static struct error *read_kernel_names(struct tracees *ts)
 	if (kernel_names_are_hidden(ts->kernel) && !ts->options->quiet &&
 	    !ts->options->with_kernel &&
 	    trace_mode_can(&ts->options->trace, MODE_PROCESSES))
-		fputs("memtrace: the kernel hides its addresses (sysctl "
-		      "kernel.kptr_restrict): its functions have no names\n",
-		      stderr);
+		say_note("the kernel hides its addresses (sysctl kernel.kptr_restrict): "
+			 "its functions have no names");
 	return NULL;
 }
 
@@ -297,10 +295,8 @@ void tracees_say_wide(struct tracees *ts)
 		return;
 	ts->said_wide = true;
 	if (!ts->options->quiet)
-		fputs("memtrace: the main thread of a process has exited: the kernel now "
-		      "probes all processes that map the same files, which slows these "
-		      "down\n",
-		      stderr);
+		say_note("the main thread of a process has exited: the kernel now probes "
+			 "all processes that map the same files, which slows these down");
 }
 
 void tracees_say_unchecked(struct tracees *ts)
@@ -311,12 +307,11 @@ void tracees_say_unchecked(struct tracees *ts)
 		return;
 	ts->said_unchecked = true;
 	if (!ts->options->quiet)
-		fprintf(stderr,
-			"memtrace: probes are in all processes, and up to %" PRIu64
-			" of these could not be searched for code that they have "
-			"changed: code that they may have changed gets no more probes; "
-			"reports count them as processes_unchecked\n",
-			count);
+		say_note("probes are in all processes, and up to %" PRIu64
+			 " of these could not be searched for code that they have "
+			 "changed: code that they may have changed gets no more probes; "
+			 "reports count them as processes_unchecked",
+			 count);
 }
 
 void tracees_say_unread(struct tracees *ts)
@@ -328,11 +323,9 @@ void tracees_say_unread(struct tracees *ts)
 	ts->said_unread = true;
 	why = escape_dup(ts->untraced.why_unread);
 	if (!ts->options->quiet)
-		fprintf(stderr,
-			"memtrace: a mapped file cannot be read, and an allocator in it "
-			"is not traced: %s; reports count such files as "
-			"files_untraced\n",
-			why ? why : "out of memory");
+		say_note("a mapped file cannot be read, and an allocator in it is not "
+			 "traced: %s; reports count such files as files_untraced",
+			 why ? why : "out of memory");
 }
 
 /* --- start ------------------------------------------------------------------------ */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel reports of processes: forks, execs, mappings and exits. */
-#include <stdio.h>
 
 #include "process/live_thread.h"
 #include "tracees/system_wide.h"
 #include "tracees/tracees_private.h"
 #include "util/clock.h"
+#include "util/say_note.h"
 
 void tracee_executes(struct tracee *t, uint64_t when_ns)
 {
@@ -80,11 +80,9 @@ void tracees_say_lost_events(struct tracees *ts)
 	if (!ts->has_lost_events || ts->said_lost_events || ts->options->quiet)
 		return;
 	ts->said_lost_events = true;
-	fputs("memtrace: processes start faster than memtrace can follow, and reports of "
-	      "the "
-	      "kernel about them were lost: code of processes that have exited since may "
-	      "have no names\n",
-	      stderr);
+	say_note("processes start faster than memtrace can follow, and reports of the "
+		 "kernel about them were lost: code of processes that have exited since "
+		 "may have no names");
 }
 
 void tracees_read_events(struct tracees *ts)

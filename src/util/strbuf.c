@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/strbuf.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,13 +72,12 @@ void strbuf_append_hex(struct strbuf *buf, uint64_t n)
 	append_number(buf, n, 16);
 }
 
-void strbuf_appendf(struct strbuf *buf, const char *format, ...)
+void strbuf_appendv(struct strbuf *buf, const char *format, va_list ap)
 {
-	va_list ap, again;
+	va_list again;
 
 	if (!strbuf_reserve(buf, 0))
 		return;
-	va_start(ap, format);
 	va_copy(again, ap);
 
 	size_t room = buf->cap - buf->len;
@@ -91,10 +89,18 @@ void strbuf_appendf(struct strbuf *buf, const char *format, ...)
 	else if ((size_t)len >= room && strbuf_reserve(buf, (size_t)len))
 		vsnprintf(buf->data + buf->len, (size_t)len + 1, format, again);
 	va_end(again);
-	va_end(ap);
 	if (!buf->failed)
 		buf->len += (size_t)len;
 	buf->data[buf->len] = '\0';
+}
+
+void strbuf_appendf(struct strbuf *buf, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	strbuf_appendv(buf, format, ap);
+	va_end(ap);
 }
 
 void strbuf_clear(struct strbuf *buf)

@@ -7,6 +7,7 @@
 #ifndef UTIL_STRBUF_H
 #define UTIL_STRBUF_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +58,8 @@ void strbuf_append_decimal(struct strbuf *buf, uint64_t n);
 void strbuf_append_hex(struct strbuf *buf, uint64_t n);
 void strbuf_appendf(struct strbuf *buf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+void strbuf_appendv(struct strbuf *buf, const char *format, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 
 /* Empty the buffer and keep its storage. `failed` stays set. */
 void strbuf_clear(struct strbuf *buf);

@@ -154,6 +154,27 @@ static const char *list_arguments(const char *at, struct strbuf *text)
 	return at;
 }
 
+/* List the message of say_note(), whose arguments begin at `at`. */
+static void list_note(const char *at, struct strbuf *text)
+{
+	_cleanup_(strbuf_deinit) struct strbuf message = {0};
+
+	at = skip_space(at + 1);
+	/* Its definition. */
+	if (!strncmp(at, "const char *", 12))
+		return;
+	if (*at != '"')
+		CHECK_FAIL("say_note() needs a literal, to be listed: %.40s", at);
+	strbuf_append(&message, "memtrace: ");
+	join(at, &message);
+	list(text, &message);
+}
+
+static bool is_note(const char *name, size_t len)
+{
+	return len == strlen("say_note") && !strncmp(name, "say_note", len);
+}
+
 static bool makes_message(const char *name, size_t len)
 {
 	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++)
@@ -162,21 +183,55 @@ static bool makes_message(const char *name, size_t len)
 	return false;
 }
 
+/* The end of the arguments that begin at `at`, a '('. */
+static const char *end_of_arguments(const char *at)
+{
+	unsigned depth = 0;
+
+	do {
+		depth += *at == '(';
+		depth -= *at == ')';
+		at = *at == '"' || *at == '\'' ? end_of_quoted(at) : at + 1;
+	} while (*at && depth);
+	return at;
+}
+
+/* Do the arguments that begin at `at` contain `text`? */
+static bool is_argument(const char *at, const char *text)
+{
+	const char *found = strstr(at, text);
+
+	return found && found < end_of_arguments(at);
+}
+
 /* Messages contain names that the target chose: util/say_error.h escapes them. */
 static void check_escaped(const char *source, const char *path)
 {
-	const char *at = source;
+	static const char *const printers[] = {"fprintf(stderr", "say_note("};
 
-	while ((at = strstr(at, "fprintf(stderr"))) {
-		const char *end = strstr(at, ");");
-		const char *raw = strstr(at, "->message");
+	for (size_t i = 0; i < sizeof(printers) / sizeof(*printers); i++)
+		for (const char *at = source; (at = strstr(at, printers[i])); at++)
+			if (is_argument(strchr(at, '('), "->message"))
+				CHECK_FAIL("%s prints a message that is not escaped: "
+					   "%.60s",
+					   path, at);
+}
 
-		REQUIRE(end);
-		if (raw && raw < end)
-			CHECK_FAIL("%s prints a message that is not escaped: %.*s", path,
-				   (int)(end - at), at);
-		at = end;
-	}
+/* Calls that print on stderr without say_note(). */
+static unsigned count_prints(const char *source)
+{
+	static const char *const printers[] = {"fprintf(", "fputs(", "fputc(", "fwrite("};
+	unsigned count = 0;
+
+	for (size_t i = 0; i < sizeof(printers) / sizeof(*printers); i++)
+		for (const char *at = source; (at = strstr(at, printers[i])); at++)
+			count += is_argument(strchr(at, '('), "stderr");
+	return count;
+}
+
+static bool uses_reporter(const char *path)
+{
+	return strstr(path, "/src/session/") || strstr(path, "/src/tracees/");
 }
 
 static void list_file(char *source, struct strbuf *text)
@@ -197,6 +252,8 @@ static void list_file(char *source, struct strbuf *text)
 
 			while (is_name(*end))
 				end++;
+			if (*end == '(' && is_note(at, (size_t)(end - at)))
+				list_note(end, text);
 			at = *end == '(' && makes_message(at, (size_t)(end - at))
 				     ? list_arguments(end, text)
 				     : end;
@@ -230,6 +287,9 @@ static void list_all(struct strbuf *text)
 		list_file(source, &messages);
 		if (!strstr(entry->fts_path, "/manual/"))
 			check_escaped(source, entry->fts_path);
+		if (uses_reporter(entry->fts_path) && count_prints(source))
+			CHECK_FAIL("%s prints on stderr without say_note()",
+				   entry->fts_path);
 		if (messages.len)
 			strbuf_appendf(text, "%s\n%s", entry->fts_path + strlen(root) + 1,
 				       strbuf_text(&messages));
@@ -382,6 +442,13 @@ static void a_new_list_keeps_what_was_below(void)
 		  "        when: v\nb.c\n    one\n        $ w\nc.c\n    one\n");
 }
 
+static void prints_without_the_reporter_are_found(void)
+{
+	CHECK_INT(count_prints("fprintf(stderr, \"a; b)\"); x(stderr); say_note(\"a\");"
+			       "fputs(a(\"b);\"), stderr); fprintf(out, \"c\");"),
+		  2);
+}
+
 static void literals_are_joined(void)
 {
 	static const char source[] =
@@ -389,6 +456,7 @@ static void literals_are_joined(void)
 		"// It's \"memtrace: no\"\n"
 		"error_create(CODE, x ? \"one %\" PRIu64 \" (of it)\" "
 		": \"two words\", \"no\");"
+		"say_note(\"five%d\\n\" \", six\", \"not this\");"
 		"my_error_create(\"not this\"); \"nor this\"; '\"';";
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	char copy[sizeof(source)];
@@ -396,7 +464,8 @@ static void literals_are_joined(void)
 	memcpy(copy, source, sizeof(source));
 	list_file(copy, &text);
 	CHECK_STR(strbuf_text(&text),
-		  "    memtrace: a b\n    one %d (of it)\n    two words\n");
+		  "    memtrace: a b\n    one %d (of it)\n    two words\n"
+		  "    memtrace: five%d\\n, six\n");
 }
 
 int main(int argc, char **argv)
@@ -406,6 +475,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	RUN(literals_are_joined);
+	RUN(prints_without_the_reporter_are_found);
 	RUN(the_list_is_complete);
 	RUN(each_text_has_what_provokes_it);
 	RUN(a_new_list_keeps_what_was_below);
