@@ -7,7 +7,7 @@
  *
  * A page that a process has not written to is the page cache's, as in all other
  * processes. /proc/PID/pagemap tells these pages from private ones
- * (Documentation/admin-guide/mm/ pagemap.rst, bit 61). So only few pages have to be read
+ * (Documentation/admin-guide/mm/pagemap.rst, bit 61). So only few pages have to be read
  * and compared.
  */
 #ifndef CODE_OTHER_CODE_H

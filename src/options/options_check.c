@@ -76,7 +76,7 @@ static const struct trace_mode *mode_of(const struct options_given *given)
 	return trace_mode_of(&given->options->trace);
 }
 
-/* Of several modes the last one of mode_rows.h; check_modes() rejects the others. */
+/* Of several modes the last one of mode_rows.h; check_mode() rejects the others. */
 static struct error *choose_mode(const struct options_given *given)
 {
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
@@ -191,7 +191,6 @@ static struct error *check_view(const struct options_given *given)
 	return check_filters(options);
 }
 
-/* With --replay or --diff, reject options that concern tracing. */
 static struct error *check_prime(const struct options_given *given)
 {
 	if (given->options->action != ACTION_PRIME_CACHE)
@@ -209,6 +208,7 @@ static struct error *check_prime(const struct options_given *given)
 	return NULL;
 }
 
+/* With --replay or --diff, reject options that concern tracing. */
 static struct error *check_offline(const struct options_given *given)
 {
 	struct options *options = given->options;

@@ -21,7 +21,7 @@ struct confinement {
 /*
  * What the text of one thread's /proc/PID/task/TID/status says, by its lines "Seccomp:"
  * (Documentation/filesystems/proc.rst) and "x86_Thread_features:"
- * (Documentation/arch/x86/ shstk.rst). A missing line means that the kernel has no such
+ * (Documentation/arch/x86/shstk.rst). A missing line means that the kernel has no such
  * feature.
  */
 struct confinement confinement_parse(const char *status);
