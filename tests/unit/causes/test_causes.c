@@ -304,7 +304,7 @@ static void code_of_one_function(void)
 		CHECK_INT(causes_origin(&causes, &frames[i])->kind, kinds[i]);
 }
 
-static void nothing(void)
+static void an_empty_report_has_no_causes(void)
 {
 	_cleanup_(server_deinit) struct server s;
 	_cleanup_(causes_deinit) struct causes causes;
@@ -326,6 +326,6 @@ int main(void)
 	RUN(stripped);
 	RUN(no_frames);
 	RUN(code_of_one_function);
-	RUN(nothing);
+	RUN(an_empty_report_has_no_causes);
 	return check_done();
 }

@@ -126,7 +126,7 @@ static void check_more(double slope, uint64_t bytes)
 }
 
 /* The forecast uses the largest round number that is reached within a lifetime. */
-static void more(void)
+static void the_forecast_grows_with_the_lifetime(void)
 {
 	check_more(1, 1 << 20);
 	check_more(100, 10 << 20);
@@ -202,7 +202,7 @@ static void unsteady(void)
 	CHECK_INT(v->growth_ns, 3 * FIXTURE_NS);
 }
 
-static void nothing(void)
+static void an_empty_report_has_an_empty_verdict(void)
 {
 	_cleanup_(trial_deinit) struct trial t;
 
@@ -248,13 +248,13 @@ int main(void)
 {
 	RUN(leaking);
 	RUN(same_name);
-	RUN(more);
+	RUN(the_forecast_grows_with_the_lifetime);
 	RUN(early);
 	RUN(too_short);
 	RUN(exited);
 	RUN(quiet);
 	RUN(unsteady);
-	RUN(nothing);
+	RUN(an_empty_report_has_an_empty_verdict);
 	RUN(unmeasured);
 	RUN(filtered);
 	return check_done();

@@ -258,7 +258,7 @@ static void supplementary(void)
 }
 
 /* A file with another build-id, also below the right name, says nothing. */
-static void others(void)
+static void files_of_another_build_id_give_no_names(void)
 {
 	struct program program;
 
@@ -339,7 +339,7 @@ int main(void)
 	RUN(by_build_id);
 	RUN(by_content);
 	RUN(supplementary);
-	RUN(others);
+	RUN(files_of_another_build_id_give_no_names);
 	RUN(only_lines);
 	RUN(saved_again);
 	RUN(damaged);

@@ -80,7 +80,7 @@ static void files_of_frames(void)
 	      "memtrace: no function names in a.so, b.so, c\\x1b.so and 2 more" KEEP);
 }
 
-static void none(void)
+static void nothing_is_said_of_files_with_names(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
 
@@ -308,7 +308,7 @@ static void few_files_are_opened(void)
 int main(void)
 {
 	RUN(files_of_frames);
-	RUN(none);
+	RUN(nothing_is_said_of_files_with_names);
 	RUN(starts_of_programs);
 	RUN(stored);
 	RUN(long_names);

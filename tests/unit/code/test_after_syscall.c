@@ -33,7 +33,7 @@ static void the_next_instruction(void)
 	CHECK_INT(AFTER("\x0f\x05\xeb\x02\x75\0\xc3"), 2);
 }
 
-static void nothing(void)
+static void unclear_code_has_no_such_place(void)
 {
 	CHECK_INT(AFTER(""), 0);
 	CHECK_INT(AFTER("\xc3"), 0);
@@ -74,7 +74,7 @@ int main(void)
 {
 	RUN(the_jump_that_looks_for_an_error);
 	RUN(the_next_instruction);
-	RUN(nothing);
+	RUN(unclear_code_has_no_such_place);
 	RUN(random_bytes);
 	return check_done();
 }

@@ -46,7 +46,7 @@ static const char *doubt_own(const struct cfi *cfi, const struct elf_symbol *sym
 	return why;
 }
 
-static void places(void)
+static void a_start_needs_the_file_to_agree(void)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	_cleanup_(cfi_closep) struct cfi *cfi = NULL;
@@ -394,7 +394,7 @@ static void the_linkers_notice(void)
 
 int main(void)
 {
-	RUN(places);
+	RUN(a_start_needs_the_file_to_agree);
 	RUN(unwind_information_that_cannot_be_read);
 #if defined(__x86_64__)
 	RUN(without_unwind_information);

@@ -339,7 +339,7 @@ static void ambiguous(void)
 	report_diff_destroy(diff);
 }
 
-static void stems(void)
+static void a_stem_ends_before_the_version(void)
 {
 	CHECK_INT(diff_modules_stem_len("libfoo.so.1.2"), 6);
 	CHECK_INT(diff_modules_stem_len("libfoo.so"), 6);
@@ -459,7 +459,7 @@ int main(void)
 	RUN(matched_files);
 	RUN(matched_by_functions);
 	RUN(ambiguous);
-	RUN(stems);
+	RUN(a_stem_ends_before_the_version);
 	RUN(lost_blocks);
 	RUN(rates);
 	RUN(hostile_numbers);

@@ -128,7 +128,7 @@ static void memory(void)
 	check_memory("24(%rsp)", 8, RSP, NONE, 0, 24);
 }
 
-static void several(void)
+static void operands_are_read_one_by_one(void)
 {
 	struct usdt_arg args[4];
 
@@ -280,7 +280,7 @@ int main(void)
 	RUN(registers);
 	RUN(constants);
 	RUN(memory);
-	RUN(several);
+	RUN(operands_are_read_one_by_one);
 	RUN(refused);
 	RUN(by_chance);
 	return check_done();

@@ -175,7 +175,7 @@ static void check_proven(const struct plan_options *options)
 /* If probes come to other processes, too, an instruction must be known to begin. So must
  * it if other processes are probed: a file of theirs may have taken over the process that
  * reads the notes. */
-static void several(void)
+static void sites_in_several_processes_are_proven(void)
 {
 	struct plan_options options = {.otel = true, .unmapped = true, .is_shared = true};
 
@@ -186,7 +186,7 @@ static void several(void)
 }
 
 /* A file without these probes has no allocator of this kind. */
-static void none(void)
+static void a_file_without_probes_is_refused(void)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	struct error *err = build("/bin/sh", &plan);
@@ -200,7 +200,7 @@ static void none(void)
 int main(void)
 {
 	RUN(own_probes);
-	RUN(several);
-	RUN(none);
+	RUN(sites_in_several_processes_are_proven);
+	RUN(a_file_without_probes_is_refused);
 	return check_done();
 }

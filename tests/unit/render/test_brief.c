@@ -406,7 +406,7 @@ static void filtered(void)
 }
 
 /* Stacks below the cut are counted in the rest. */
-static void rest(void)
+static void stacks_below_the_cut_are_counted(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
 
@@ -477,7 +477,7 @@ int main(void)
 	RUN(colors);
 	RUN(filtered);
 	RUN(growth_of_a_moment);
-	RUN(rest);
+	RUN(stacks_below_the_cut_are_counted);
 	RUN(events);
 	return check_done();
 }

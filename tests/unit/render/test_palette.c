@@ -55,7 +55,7 @@ static void up_to_twelve_differ(void)
 
 /* More modules share colours; each still has one, and no module has the colour of none.
  */
-static void more(void)
+static void many_modules_share_colours(void)
 {
 	struct flame_palette palette, one;
 
@@ -81,6 +81,6 @@ static void more(void)
 int main(void)
 {
 	RUN(up_to_twelve_differ);
-	RUN(more);
+	RUN(many_modules_share_colours);
 	return check_done();
 }

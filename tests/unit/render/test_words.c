@@ -41,7 +41,7 @@ static void one_style_for_each_line(void)
 	      "four" RESET);
 }
 
-static void nothing(void)
+static void empty_text_gives_no_lines(void)
 {
 	check("", "", 80, 0, "");
 	check("    ", "", 80, 0, "    ");
@@ -65,7 +65,7 @@ static void wide_words(void)
 int main(void)
 {
 	RUN(one_style_for_each_line);
-	RUN(nothing);
+	RUN(empty_text_gives_no_lines);
 	RUN(units);
 	RUN(wide_words);
 	return check_done();

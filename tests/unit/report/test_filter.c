@@ -25,7 +25,7 @@ static bool matches(const char *pattern, struct report_frame frame)
 	return report_filter_match(filter, &frame) & FILTER_MATCH_KEEP;
 }
 
-static void places(void)
+static void a_filter_matches_function_module_or_source(void)
 {
 	struct report_frame frame = frame_of("Cache::insert(int)",
 					     "/usr/lib/libcache.so.2", "/srv/cache.cpp");
@@ -399,7 +399,7 @@ static void hides(void)
 
 int main(void)
 {
-	RUN(places);
+	RUN(a_filter_matches_function_module_or_source);
 	RUN(short_names);
 	RUN(refuses);
 	RUN(suppressions);

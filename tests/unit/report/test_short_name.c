@@ -138,7 +138,7 @@ static void go(void)
 }
 
 /* Names of other languages, and truncated names. */
-static void others(void)
+static void names_of_other_languages(void)
 {
 	check("py::process:/srv/app/main.py", "py::process:/srv/app/main.py");
 	check("LazyCompile:~handle /srv/app.js:10:3",
@@ -250,7 +250,7 @@ int main(void)
 	RUN(lambdas);
 	RUN(rust);
 	RUN(go);
-	RUN(others);
+	RUN(names_of_other_languages);
 	RUN(hostile);
 	return check_done();
 }

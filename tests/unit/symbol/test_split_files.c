@@ -67,7 +67,7 @@ static void build(const char *flags)
 	      flags);
 }
 
-static void places(void)
+static void dwo_files_are_found_in_each_place(void)
 {
 	char dir[512];
 	const char *const dirs[] = {"/nonexistent", dir, NULL};
@@ -335,7 +335,7 @@ static void leaves_no_descriptors(void)
 int main(void)
 {
 	make_work_dir();
-	RUN(places);
+	RUN(dwo_files_are_found_in_each_place);
 	RUN(packages);
 	RUN(a_full_index);
 	RUN(in_another_root);

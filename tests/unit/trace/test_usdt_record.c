@@ -42,7 +42,7 @@ static void registers(void)
 	}
 }
 
-static void others(void)
+static void constants_and_scaled_indexes_are_recorded(void)
 {
 	struct plan_site site = {0};
 	struct abi_usdt record;
@@ -63,6 +63,6 @@ static void others(void)
 int main(void)
 {
 	RUN(registers);
-	RUN(others);
+	RUN(constants_and_scaled_indexes_are_recorded);
 	return check_done();
 }

@@ -38,7 +38,7 @@ static void check_range(const struct kernel_trace *trace, enum kernel_place plac
 	CHECK_INT(trace->places[place].data[i].end, end);
 }
 
-static void places(void)
+static void kernel_functions_are_found_by_name(void)
 {
 #define AT(n) UINT64_C(0xffffffff810000##n)
 	struct kernel_names *names =
@@ -83,6 +83,6 @@ int main(void)
 {
 	RUN(options_of_kernel);
 	RUN(beside_a_process);
-	RUN(places);
+	RUN(kernel_functions_are_found_by_name);
 	return check_done();
 }

@@ -78,7 +78,7 @@ static void one_that_is_there(void)
 
 /* Another file at the path, or the file after a change: the content at the time of the
  * mapping is unknown. */
-static void others(void)
+static void changed_or_unknown_files_are_not_given(void)
 {
 	struct watched_files files = {.root_fd = -1};
 	struct watched_mapping m = mapped_now(), other = m;
@@ -178,7 +178,7 @@ int main(void)
 	usleep(20000);
 	RUN(one_that_is_there);
 	usleep(20000);
-	RUN(others);
+	RUN(changed_or_unknown_files_are_not_given);
 	RUN(others_stay_closed);
 	RUN(no_more_than_are_looked_for);
 	RUN(one_without_a_build_id);

@@ -100,7 +100,7 @@ static void arithmetic(void)
 	check_value(BYTES(0x09, 0xff, 0x31, 0x2e), 1); /* ne */
 }
 
-static void places(void)
+static void registers_and_memory_are_read(void)
 {
 	check_value(BYTES(0x76, 0x78), BASE);            /* rbp - 8 */
 	check_value(BYTES(0x92, 6, 0x08), BASE + 16);    /* the same register */
@@ -230,7 +230,7 @@ int main(void)
 	RUN(constants);
 	RUN(stack_operations);
 	RUN(arithmetic);
-	RUN(places);
+	RUN(registers_and_memory_are_read);
 	RUN(pages);
 	RUN(bounds);
 	RUN(forms);

@@ -162,7 +162,7 @@ static void rows(void)
 }
 
 /* The linker may put the table into a section with other data. */
-static void places(void)
+static void a_table_within_a_section_is_found(void)
 {
 	struct cfi *cfi;
 
@@ -228,7 +228,7 @@ static void damaged(void)
 int main(void)
 {
 	RUN(rows);
-	RUN(places);
+	RUN(a_table_within_a_section_is_found);
 	RUN(runs);
 	RUN(damaged);
 	return check_done();

@@ -97,7 +97,7 @@ static void frame_pointers(void)
 	check_rule(&row, UNWIND_RULE_SLOW);
 }
 
-static void others(void)
+static void rules_of_other_rows_end_or_are_slow(void)
 {
 	struct cfi_row row = plain();
 
@@ -151,7 +151,7 @@ int main(void)
 {
 	RUN(cfas);
 	RUN(frame_pointers);
-	RUN(others);
+	RUN(rules_of_other_rows_end_or_are_slow);
 	RUN(signals);
 	return check_done();
 }

@@ -47,7 +47,7 @@ static void releases(void)
 	CHECK_INT(RULE("\x48\x8b\x54\x24\x08\x48\x89\xd4\xc3"), DEREF(8));
 }
 
-static void others(void)
+static void similar_code_is_no_stack_switch(void)
 {
 	/* The depth is not next to g. */
 	CHECK_INT(RULE("\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08\x48\x2b\x74\x24\x20" SET_G
@@ -151,7 +151,7 @@ static void steps(void)
 int main(void)
 {
 	RUN(releases);
-	RUN(others);
+	RUN(similar_code_is_no_stack_switch);
 	RUN(cut_short);
 	RUN(damaged);
 	RUN(steps);
