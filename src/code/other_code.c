@@ -116,7 +116,7 @@ static bool is_late(const struct other_code *others, uint64_t begin_ns)
 	return others->spent_ns + (clock_now_ns() - begin_ns) > SEARCH_NS;
 }
 
-static void launder(struct other_code *others)
+static void drop_results(struct other_code *others)
 {
 	others->unread_max = other_code_unread(others);
 	others->unread = others->reads = 0;
@@ -136,7 +136,7 @@ void other_code_destroy(struct other_code *others)
 {
 	if (!others)
 		return;
-	launder(others);
+	drop_results(others);
 	vec_foreach (reason, &others->reasons)
 		free(*reason);
 	vec_deinit(&others->files);
@@ -434,7 +434,7 @@ struct error *other_code_find(struct other_code *others, const struct file_names
 	struct error *err = NULL;
 
 	if (others->is_complete && clock_now_ns() > others->end_ns)
-		launder(others);
+		drop_results(others);
 	found = known_file(others, file);
 	if (found) {
 		*ret = &found->runs;
@@ -454,7 +454,7 @@ struct error *other_code_find(struct other_code *others, const struct file_names
 	if (find_runs(others, found, path))
 		return NULL;
 	/* What was found is not all. */
-	launder(others);
+	drop_results(others);
 	return error_no_memory();
 }
 
@@ -467,7 +467,7 @@ static struct error *bring_up_to_date(struct other_code *others, uint64_t since_
 		return NULL;
 	if (clock_now_ns() < others->rested_ns)
 		return read_unknown(others);
-	launder(others);
+	drop_results(others);
 	return NULL;
 }
 
@@ -488,7 +488,7 @@ struct error *other_code_find_anew(struct other_code *others,
 	if (find_runs(others, found, path))
 		return NULL;
 	/* What was found is not all. */
-	launder(others);
+	drop_results(others);
 	return error_no_memory();
 }
 

@@ -176,7 +176,7 @@ static void parse(struct perf_map *map)
 		qsort(map->code.data, map->code.len, sizeof(*map->code.data), compare);
 }
 
-static void launder(struct perf_map *map)
+static void drop_names(struct perf_map *map)
 {
 	free(map->text);
 	vec_deinit(&map->code);
@@ -231,7 +231,7 @@ static void refresh(struct perf_map *map)
 	if (fd < 0 || (map->st.st_ino && is_same(&st, &map->st) && !perf_map_left(map)))
 		return;
 	if (!has_grown(map, fd, &st))
-		launder(map);
+		drop_names(map);
 	size = (uint64_t)st.st_size < FILE_MAX_BYTES ? (size_t)st.st_size
 						     : FILE_MAX_BYTES;
 	size -= map->size;

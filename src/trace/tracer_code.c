@@ -173,7 +173,7 @@ void tracer_watch_code(struct tracer *t, int pid)
 	mapped_deinit(&mapped);
 }
 
-static void launder(struct probed_files *watched, int pid)
+static void remove_sites_of(struct probed_files *watched, int pid)
 {
 	size_t kept = 0;
 
@@ -185,6 +185,6 @@ static void launder(struct probed_files *watched, int pid)
 
 void tracer_unwatch_code(struct tracer *t, int pid)
 {
-	launder(&t->linkers, pid);
-	launder(&t->libcs, pid);
+	remove_sites_of(&t->linkers, pid);
+	remove_sites_of(&t->libcs, pid);
 }
