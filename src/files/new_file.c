@@ -218,7 +218,7 @@ static int link_nameless(const struct new_file *file, const char *name)
 
 /* Give the file its name, which must be free. Atomic: no other file of that name is ever
  * replaced. */
-static int publish_new(struct new_file *file)
+static int link_or_rename(struct new_file *file)
 {
 	int dir = file->dir_fd;
 
@@ -236,7 +236,7 @@ static int publish_new(struct new_file *file)
 }
 
 /* Replace another file. rename(2) does not follow a symbolic link there. */
-static int publish_over(struct new_file *file)
+static int rename_over(struct new_file *file)
 {
 	if (!file->temporary[0]) {
 		if (!make_temporary_name(file))
@@ -279,7 +279,7 @@ struct error *new_file_rewind(struct new_file *file, off_t size_bytes)
 }
 
 /* Has the file its name already? Then rename(2) would leave the temporary one. */
-static bool is_published(const struct new_file *file)
+static bool has_name(const struct new_file *file)
 {
 	struct stat named, open_file;
 
@@ -288,27 +288,27 @@ static bool is_published(const struct new_file *file)
 	       named.st_ino == open_file.st_ino;
 }
 
-static struct error *publish(struct new_file *file, bool force,
-			     const struct file_identity *own)
+static struct error *give_name(struct new_file *file, bool force,
+			       const struct file_identity *own)
 {
 	bool in_place;
 	struct error *err;
 
 	if (file->maker)
-		return file->maker->publish(file->maker->arg);
+		return file->maker->give_name(file->maker->arg);
 	/* EINVAL: the file system has no disk. */
 	if (fsync(file->fd) && errno != EINVAL)
 		return cannot_write(file, errno);
 	err = new_file_check(file, force, own, &in_place);
-	if (err || is_published(file))
+	if (err || has_name(file))
 		return err;
-	return (in_place ? publish_over(file) : publish_new(file))
+	return (in_place ? rename_over(file) : link_or_rename(file))
 		       ? cannot_write(file, errno)
 		       : NULL;
 }
 
-struct error *new_file_publish(struct new_file *file, bool force,
-			       struct file_identity *own)
+struct error *new_file_give_name(struct new_file *file, bool force,
+				 struct file_identity *own)
 {
 	struct stat st;
 	struct error *err;
@@ -318,7 +318,7 @@ struct error *new_file_publish(struct new_file *file, bool force,
 		return err;
 	if (fstat(file->fd, &st))
 		return cannot_write(file, errno);
-	err = publish(file, force, own);
+	err = give_name(file, force, own);
 	if (!err)
 		*own = (struct file_identity){st.st_dev, st.st_ino};
 	return err;

@@ -30,10 +30,10 @@ struct file_identity {
 
 /* Another process that has created a file, and gives it its name (output/writer.h). */
 struct new_file_maker {
-	/* new_file_check() and new_file_publish(), with what that process knows. */
+	/* new_file_check() and new_file_give_name(), with what that process knows. */
 	struct error *(*check)(void *arg, bool *ret);
-	struct error *(*publish)(void *arg);
-	/* The file is closed. If it was not published, its data is lost. */
+	struct error *(*give_name)(void *arg);
+	/* Close the file. If it has no name, its data is lost. */
 	void (*drop)(void *arg);
 	void *arg;
 };
@@ -49,7 +49,7 @@ struct new_file {
 	char temporary[32]; /* "": the file has no name */
 	int write_errno;    /* errno of the first write that failed; 0: none */
 	FILE *stream;       /* the caller writes here; new_file_flush() and
-			       new_file_publish() report failed writes */
+			       new_file_give_name() report failed writes */
 };
 
 /* Begin a file in the directory of `path`. ERROR_IO if none can be created there. The
@@ -67,7 +67,7 @@ struct error *new_file_adopt(const char *option, const char *path, int fd,
 bool new_file_is_direct(const char *path);
 
 /*
- * Check whether the file can be published. ERROR_IO unless the name is free, or belongs
+ * Check whether the file can get its name. ERROR_IO unless the name is free, or belongs
  * to a regular file and either `force` is set or that file is `own`. *ret: a file of that
  * name exists.
  */
@@ -89,11 +89,11 @@ struct error *new_file_rewind(struct new_file *file, off_t size_bytes)
 
 /* Write everything to disk and give the file its name, if new_file_check() permits. `own`
  * then identifies this file. */
-struct error *new_file_publish(struct new_file *file, bool force,
-			       struct file_identity *own)
+struct error *new_file_give_name(struct new_file *file, bool force,
+				 struct file_identity *own)
 	__attribute__((warn_unused_result));
 
-/* Close the file. If it was not published, its data is lost. A file that was never opened
+/* Close the file. If it has no name, its data is lost. A file that was never opened
  * must be NEW_FILE_NONE. */
 void new_file_deinit(struct new_file *file);
 

@@ -60,7 +60,7 @@ struct error *output_flush(struct output *output)
 	 * meanwhile. */
 	err = output->good_bytes
 		      ? new_file_flush(&output->whole)
-		      : new_file_publish(&output->whole, output->force, &output->own);
+		      : new_file_give_name(&output->whole, output->force, &output->own);
 	if (!err)
 		output->good_bytes = lseek(output->whole.fd, 0, SEEK_CUR);
 	return err;

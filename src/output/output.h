@@ -17,7 +17,7 @@ struct output {
 	FILE *file;            /* the report is written here; then call output_flush() */
 	bool force;
 	struct new_file whole;    /* the file; unused for stdout */
-	struct file_identity own; /* identity of the published file; all 0: not published
+	struct file_identity own; /* identity of the file; all 0: it has no name yet
 				     yet */
 	off_t good_bytes;         /* size of the complete reports in the file */
 };

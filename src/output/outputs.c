@@ -213,7 +213,7 @@ static struct error *write_file(struct outputs *outputs, size_t kind,
 	if (!err)
 		err = render(options, kind, subject, file.stream);
 	if (!err)
-		err = new_file_publish(&file, options->force, &outputs->own[kind]);
+		err = new_file_give_name(&file, options->force, &outputs->own[kind]);
 	if (!err && is_final && outputs->said)
 		say_written(outputs, &file);
 	return err;
@@ -323,7 +323,7 @@ struct error *outputs_write_free(struct outputs *outputs, enum output_kind kind,
 			continue;
 		err = render(outputs->options, kind, &subject, file.stream);
 		if (!err)
-			err = new_file_publish(&file, false, &outputs->own[kind]);
+			err = new_file_give_name(&file, false, &outputs->own[kind]);
 		if (!err)
 			*ret_path = take(path);
 		return err;

@@ -16,7 +16,7 @@
 enum request {
 	OPEN = 1, /* and the values; the answer has the descriptor */
 	CHECK_NAME,
-	PUBLISH,
+	GIVE_NAME,
 	DROP,
 	REQUEST_END,
 };
@@ -124,11 +124,11 @@ static struct error *check(const struct server *server, const struct created *cr
 	return err;
 }
 
-static struct error *publish(const struct server *server, struct created *created)
+static struct error *give_name(const struct server *server, struct created *created)
 {
 	struct file_identity own = {0};
 	struct error *err =
-		new_file_publish(&created->file, server->options->force, &own);
+		new_file_give_name(&created->file, server->options->force, &own);
 
 	created->written += !err;
 	return err;
@@ -146,7 +146,7 @@ static struct error *answer(void *state, struct confined_request *request)
 	/* With --force more requests could overwrite all files whose names differ in the
 	 * values. */
 	if (created->written >= (server->options->live ? LIVE_FILES_MAX : 1) &&
-	    (request->number == OPEN || request->number == PUBLISH))
+	    (request->number == OPEN || request->number == GIVE_NAME))
 		return error_create(ERROR_USAGE, "%s is written already", names[output]);
 	if (request->number == OPEN)
 		return create(server, output, &request->in, request->ret_fd);
@@ -155,8 +155,8 @@ static struct error *answer(void *state, struct confined_request *request)
 	switch (request->number) {
 	case CHECK_NAME:
 		return check(server, created, request->out);
-	case PUBLISH:
-		return publish(server, created);
+	case GIVE_NAME:
+		return give_name(server, created);
 	default:
 		drop(created);
 		return NULL;
@@ -195,11 +195,11 @@ static struct error *ask_check(void *arg, bool *ret)
 	return err;
 }
 
-static struct error *ask_publish(void *arg)
+static struct error *ask_give_name(void *arg)
 {
 	_cleanup_(strbuf_deinit) struct strbuf out = {0};
 
-	return call(arg, PUBLISH, &out);
+	return call(arg, GIVE_NAME, &out);
 }
 
 static void ask_drop(void *arg)
@@ -240,7 +240,7 @@ struct error *writer_start(const struct options *options, struct writer **ret)
 
 		file->writer = writer;
 		file->maker =
-			(struct new_file_maker){ask_check, ask_publish, ask_drop, file};
+			(struct new_file_maker){ask_check, ask_give_name, ask_drop, file};
 	}
 	err = confined_start(&child, &writer->child, &why);
 	if (why)

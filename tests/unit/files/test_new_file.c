@@ -55,7 +55,7 @@ static char *write_file(struct temp_dir *p, const char *name, const char *text,
 	if (!err) {
 		fputs(text, file.stream);
 		/* The file must not exist yet. */
-		err = new_file_publish(&file, force, own);
+		err = new_file_give_name(&file, force, own);
 	}
 	return err ? strdup(err->message) : NULL;
 }
@@ -103,11 +103,11 @@ static void nothing_is_seen_before_the_end(void)
 		fputs("0123456789", file.stream);
 	CHECK_STR(temp_dir_read(&p, "old", buf, sizeof(buf)), "old");
 	CHECK_INT(temp_dir_count(&p, false), lacks.no_tmpfile ? 2 : 1);
-	REQUIRE(!new_file_publish(&file, true, &own));
+	REQUIRE(!new_file_give_name(&file, true, &own));
 	CHECK_STR(temp_dir_read(&p, "old", buf, 5), "0123");
 	CHECK_INT(temp_dir_count(&p, false), 1);
 	/* Once more: it has its name already. */
-	REQUIRE(!new_file_publish(&file, true, &own));
+	REQUIRE(!new_file_give_name(&file, true, &own));
 	CHECK_INT(temp_dir_count(&p, false), 1);
 }
 
@@ -264,7 +264,7 @@ static void a_name_taken_meanwhile(void)
 	temp_dir_write(&p, "x", "theirs");
 
 	_cleanup_(error_destroyp) struct error *err =
-		new_file_publish(&file, false, &own);
+		new_file_give_name(&file, false, &own);
 
 	CHECK_CONTAINS(err ? err->message : NULL, "/x exists");
 	CHECK_STR(temp_dir_read(&p, "x", buf, sizeof(buf)), "theirs");
@@ -325,7 +325,7 @@ static void standard_output(void)
 	REQUIRE(!err);
 	REQUIRE(!new_file_check(&file, false, &own, &in_place));
 	fputs("text", file.stream);
-	REQUIRE(!new_file_publish(&file, false, &own));
+	REQUIRE(!new_file_give_name(&file, false, &own));
 	CHECK_STR(temp_dir_read(&p, "out", buf, sizeof(buf)), "text456789");
 	new_file_truncate(&file, 0);
 	new_file_deinit(&file);
@@ -339,7 +339,7 @@ static void standard_output(void)
 	standard_output_back(saved);
 	REQUIRE(!err);
 	fputs("text", file.stream);
-	err = new_file_publish(&file, false, &own);
+	err = new_file_give_name(&file, false, &own);
 	CHECK_STR(err ? err->message : NULL,
 		  "cannot write --csv -: No space left on device");
 	error_destroy(err);
@@ -355,7 +355,7 @@ static void the_null_device(void)
 	for (int i = 0; i < 2; i++) {
 		REQUIRE(!new_file_open("--csv", "/dev/null", &file));
 		fputs("text", file.stream);
-		CHECK(!new_file_publish(&file, i, &own));
+		CHECK(!new_file_give_name(&file, i, &own));
 		new_file_truncate(&file, 0);
 		CHECK_INT(file.write_errno, 0);
 		new_file_deinit(&file);

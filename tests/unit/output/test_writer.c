@@ -77,11 +77,11 @@ static void create(struct temp_dir *dir)
 	fputs("text", file.stream);
 	REQUIRE(!new_file_check(&file, false, &own, &exists));
 	CHECK(!exists);
-	REQUIRE(!new_file_publish(&file, false, &own));
+	REQUIRE(!new_file_give_name(&file, false, &own));
 	CHECK(own.inode);
 	/* Once more: the name is taken, and each output is written once. */
 	check_refused(new_file_check(&file, false, &own, &exists), "12-3 exists");
-	check_refused(new_file_publish(&file, false, &other), "is written already");
+	check_refused(new_file_give_name(&file, false, &other), "is written already");
 	new_file_deinit(&file);
 	check_refused(writer_open(writer, OUTPUT_JSON, &values, "12-3", &file),
 		      "is written already");
@@ -115,8 +115,8 @@ static void force(struct temp_dir *dir)
 			      "no process has the id");
 	REQUIRE(!writer_open(writer, OUTPUT_JSON, &values, "12-3", &file));
 	fputs("text", file.stream);
-	REQUIRE(!new_file_publish(&file, true, &own));
-	check_refused(new_file_publish(&file, true, &own), "is written already");
+	REQUIRE(!new_file_give_name(&file, true, &own));
+	check_refused(new_file_give_name(&file, true, &own), "is written already");
 	new_file_deinit(&file);
 	check_refused(writer_open(writer, OUTPUT_JSON, &more, "13-3", &file),
 		      "is written already");
@@ -141,9 +141,9 @@ static void live(struct temp_dir *dir)
 		REQUIRE(!writer_open(writer, OUTPUT_JSON, &next, "file", &file));
 		fputs("text", file.stream);
 		if (number == 3)
-			check_refused(new_file_publish(&file, false, &own), "exists");
+			check_refused(new_file_give_name(&file, false, &own), "exists");
 		else
-			REQUIRE(!new_file_publish(&file, false, &own));
+			REQUIRE(!new_file_give_name(&file, false, &own));
 	}
 	writer_stop(writer);
 }
