@@ -25,7 +25,7 @@ struct miss_handler {
 	struct aliases aliases; /* protected by alias_lock */
 	struct miss_handler_counts counts;
 	uint64_t *hits; /* by stack, then those without a stack; NULL: not counted */
-	uint64_t handed_over; /* misses taken out of the rings */
+	uint64_t taken; /* misses taken out of the rings */
 	struct stack_pages pages;
 	struct miss_walker walker;
 	unsigned read[ABI_MISS_RINGS]; /* misses of each ring in this batch */
@@ -62,11 +62,11 @@ struct miss_batch {
 };
 
 /* Take the lock; for all threads except the miss handler's. */
-void miss_handler_lock(struct miss_handler *l);
+void miss_handler_lock(struct miss_handler *h);
 
 /* Handle the misses in the rings. `own` is the meter of the miss handler's thread, which
  * is also charged for waking up; NULL in other threads. The caller does not hold the
  * lock. */
-struct miss_batch miss_handler_consume(struct miss_handler *l, struct cpu_meter *own);
+struct miss_batch miss_handler_consume(struct miss_handler *h, struct cpu_meter *own);
 
 #endif
