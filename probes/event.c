@@ -122,7 +122,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 #ifdef UNWIND_RULES
 	/* If it cannot be sent, the hit has no stack: the hash is of the whole walk. */
 	if (w.end == WALK_MISSED)
-		return miss_hand_over(t, regs, &w, s, kind);
+		return miss_send(t, regs, &w, s, kind);
 #endif
 	w.depth += frames;
 	walk_hash_again(&w, s, kind);

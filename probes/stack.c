@@ -42,7 +42,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 		w.end = ABI_END_UNREADABLE;
 	if (w.end == WALK_MISSED) {
 		s->start.pc = 0;
-		number = miss_hand_over(t, ctx, &w, s, allocator);
+		number = miss_send(t, ctx, &w, s, allocator);
 		if (number != ABI_NO_STACK)
 			return number;
 		w.end = ABI_END_NO_RULE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Send walks that met a call site without an unwind rule to the miss handler, with a copy
- * of the stack (abi_walk.h), and whole stacks that the tables lack a part for. The verifier
- * follows this code once for each page of the copy. Therefore it has almost no branches,
- * and its values are laundered. */
+ * of the stack (abi_walk.h), and whole stacks that the tables lack a part for. The
+ * verifier follows this code once for each page of the copy. Therefore it has almost no
+ * branches, and its values are laundered. */
 
 /* The ring for a walk that lacks the rule of the call site `pc`. */
 ALWAYS_INLINE u64 miss_ring_of(u64 process, u64 pc)
@@ -45,9 +45,9 @@ ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller, u64 ring)
 /* --- the copy --------------------------------------------------------------------- */
 
 /* The number of pages from the page of `sp` to the end of the thread's stack. The main
- * thread's stack starts where the kernel put it (mm_struct.start_stack). In glibc and musl
- * the stack of any other thread ends with what the thread register points to. Otherwise
- * the end is not known: ABI_MISS_PAGES. */
+ * thread's stack starts where the kernel put it (mm_struct.start_stack). In glibc and
+ * musl the stack of any other thread ends with what the thread register points to.
+ * Otherwise the end is not known: ABI_MISS_PAGES. */
 ALWAYS_INLINE u64 miss_page_count(u64 sp)
 {
 	u64 count = -1ull;
@@ -73,7 +73,8 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 	u64 *was = r->page[at], *is = r->fresh, changed = 0;
 	u64 stale = -(r->stale >> at & 1);
 
-	LOOP (i, 0, ABI_MISS_BLOCKS, &r->words[1]) {
+	LOOP(i, 0, ABI_MISS_BLOCKS, &r->words[1])
+	{
 		u64 *from = is + i * (ABI_MISS_BLOCK_BYTES / 8);
 		u64 *kept = was + i * (ABI_MISS_BLOCK_BYTES / 8);
 		u64 *to = (u64 *)r->walk
@@ -104,9 +105,9 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 	return launder(&r->words[0], count);
 }
 
-/* Copy the part of the stack from `sp` on that has changed, the first ABI_MISS_PAGES of its
- * `pages` pages. Returns the number of blocks. A page that was never touched cannot be
- * read; its copy is all zeros. */
+/* Copy the part of the stack from `sp` on that has changed, the first ABI_MISS_PAGES of
+ * its `pages` pages. Returns the number of blocks. A page that was never touched cannot
+ * be read; its copy is all zeros. */
 ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp, u64 pages)
 {
 	u64 base = sp & -(u64)ABI_MISS_PAGE_BYTES;
@@ -115,7 +116,8 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp, u64 pages)
 
 	__builtin_memset(r->walk.changed, 0, sizeof(r->walk.changed));
 	pages = launder(&r->words[1], pages);
-	LOOP (i, 0, ABI_MISS_PAGES, &r->words[1]) {
+	LOOP(i, 0, ABI_MISS_PAGES, &r->words[1])
+	{
 		u64 page = base + i * ABI_MISS_PAGE_BYTES;
 		u64 at = launder(&r->words[2], ABI_MISS_AT(page)) & (ABI_MISS_PAGES - 1);
 
@@ -147,7 +149,8 @@ ALWAYS_INLINE u64 miss_far_hash(struct abi_miss_room *r)
 {
 	u64 hash = r->far.address;
 
-	LOOP (i, 0, ABI_MISS_PAGE_BYTES / 64, &r->words[1]) {
+	LOOP(i, 0, ABI_MISS_PAGE_BYTES / 64, &r->words[1])
+	{
 		u64 *from = r->far.words + (i & (ABI_MISS_PAGE_BYTES / 64 - 1)) * 8;
 
 		barrier_var(from);
@@ -173,7 +176,8 @@ ALWAYS_INLINE u64 miss_send_far(void *ring, struct abi_miss_room *r, u64 sp, u64
 	r->far.kind = ABI_MISS_FAR;
 	r->far.room = r->walk.room;
 	pages = launder(&r->words[2], pages);
-	LOOP (i, ABI_MISS_PAGES, ABI_MISS_ALL_PAGES, &r->words[2]) {
+	LOOP(i, ABI_MISS_PAGES, ABI_MISS_ALL_PAGES, &r->words[2])
+	{
 		u64 page = base + i * ABI_MISS_PAGE_BYTES, hash;
 		u64 at = launder(&r->words[3], ABI_MISS_FAR_AT(page)) &
 			 (ABI_MISS_ALL_PAGES - 1);
@@ -302,8 +306,8 @@ ALWAYS_INLINE int miss_send_frames(void *ring, struct abi_miss_room *r,
 	bpf_probe_read_kernel(r->frames.pc, SEND_BYTES(bytes, sizeof(r->frames.pc)),
 			      s->walked.pc);
 	bytes += __builtin_offsetof(struct abi_miss_frames, pc);
-	return !bpf_ringbuf_output(ring, &r->frames,
-				   SEND_BYTES(bytes, sizeof(r->frames)), 0);
+	return !bpf_ringbuf_output(ring, &r->frames, SEND_BYTES(bytes, sizeof(r->frames)),
+				   0);
 }
 
 /* --- the walk --------------------------------------------------------------------- */
@@ -363,9 +367,9 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 
 /* Send the walk. Returns its ABI_MISS_STACK() number, or ABI_NO_STACK if it cannot be
  * sent. */
-ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee *t,
-				    struct pt_regs *ctx, const struct walk *w,
-				    const struct abi_scratch *s, u32 allocator)
+ALWAYS_INLINE u32 miss_copy_and_send(struct abi_miss_room *r, const struct tracee *t,
+				     struct pt_regs *ctx, const struct walk *w,
+				     const struct abi_scratch *s, u32 allocator)
 {
 	struct abi_miss *m = &r->walk;
 	short_key which = ABI_MISS_ROOM_RING(m->room);
@@ -408,16 +412,16 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 
 /* Send the walk to the miss handler. Returns its ABI_MISS_STACK() number, or
  * ABI_NO_STACK, counted, if all rooms are taken or the ring is full. */
-ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
-				 const struct walk *w, const struct abi_scratch *s,
-				 u32 allocator)
+ALWAYS_INLINE u32 miss_send(const struct tracee *t, struct pt_regs *ctx,
+			    const struct walk *w, const struct abi_scratch *s,
+			    u32 allocator)
 {
 	u64 ring = launder_by(t->caller, miss_ring_of(t->slot, w->regs.pc));
 	struct abi_miss_room *r = miss_claim(t->caller, ring);
 	u32 number = ABI_NO_STACK;
 
 	if (r) {
-		number = miss_hand_over_by(r, t, ctx, w, s, allocator);
+		number = miss_copy_and_send(r, t, ctx, w, s, allocator);
 		store_release(&r->owner, 0);
 	}
 	if (number != ABI_NO_STACK)

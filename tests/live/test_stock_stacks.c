@@ -150,7 +150,7 @@ static void stock_programs(void)
 }
 
 /* The number of misses: stacks whose call site had no unwind rule. */
-static long handed_over(const char *script)
+static long count_misses(const char *script)
 {
 	const char *const argv[] = {
 		memtrace_path, "--follow-forks", "-v", "-q", "--", "sh",
@@ -181,8 +181,8 @@ static void another_process_of_the_same_program(void)
 		0);
 	/* The second command makes the shell fork: it executes a single command
 	 * itself. */
-	once = handed_over(MANY_SITES_BINARY "; true");
-	more = handed_over(often) - once;
+	once = count_misses(MANY_SITES_BINARY "; true");
+	more = count_misses(often) - once;
 	printf("unwind misses: %ld, and %ld more for three more processes\n", once, more);
 	CHECK(once > 0);
 	/* Each call site without a table would be a miss. Fewer are allowed; the shell

@@ -189,14 +189,14 @@ static void begin(void)
 
 /* Hands over a walk at `depth` bytes before the end of the stack that lacks the rule of
  * `pc`. Returns its number. */
-static u32 hand_over(size_t depth, u64 pc)
+static u32 send_miss(size_t depth, u64 pc)
 {
 	u64 sp = (uintptr_t)stack + sizeof(stack) - depth;
 	struct pt_regs regs = {.sp = sp, .ip = pc};
 	const struct walk walk = {.regs = {.pc = pc, .sp = sp}};
 
 	host.room = NULL;
-	return miss_hand_over(&tracee, &regs, &walk, &scratch, 1);
+	return miss_send(&tracee, &regs, &walk, &scratch, 1);
 }
 
 /* The number of bytes of the stack, from the stack pointer on, that memtrace has
@@ -229,7 +229,7 @@ static void drain(void)
 static void a_small_stack_is_copied(void)
 {
 	begin();
-	CHECK_INT(hand_over(10000, 0x1000), ABI_MISS_STACK(0));
+	CHECK_INT(send_miss(10000, 0x1000), ABI_MISS_STACK(0));
 	REQUIRE(host.room);
 	CHECK_INT(right_bytes(), 10000);
 	CHECK_INT(far_pages(), 0);
@@ -241,12 +241,12 @@ static void a_small_stack_is_copied(void)
 static void a_deep_stack_is_copied(void)
 {
 	begin();
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	REQUIRE(host.room);
 	CHECK_INT(right_bytes(), 30 * PAGE - 5);
 	CHECK_INT(far_pages(), 30 - ABI_MISS_PAGES);
 	begin();
-	hand_over(70 * PAGE - 1000, 0x1000);
+	send_miss(70 * PAGE - 1000, 0x1000);
 	REQUIRE(host.room);
 	CHECK_INT(far_pages(), ABI_MISS_ALL_PAGES - ABI_MISS_PAGES);
 	CHECK_INT(right_bytes(), ABI_MISS_ALL_PAGES * PAGE - 1000);
@@ -256,25 +256,25 @@ static void a_deep_stack_is_copied(void)
 static void far_pages_are_sent_once(void)
 {
 	begin();
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	drain();
 	stack[sizeof(stack) - 200] ^= 1;
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	/* It went to the other ring, whose rooms know nothing of it. */
 	CHECK_INT(host.ring[ABI_MISS_RING].records, 30 - ABI_MISS_PAGES + 1);
 	drain();
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	CHECK_INT(host.ring[ABI_MISS_RING].records, 1);
 	CHECK_INT(right_bytes(), 30 * PAGE - 5);
 	drain();
 	stack[sizeof(stack) - 200] ^= 1;
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	CHECK_INT(host.ring[ABI_MISS_RING].records, 2);
 	CHECK_INT(right_bytes(), 30 * PAGE - 5);
 	/* Another stack at the same place in the room. */
 	drain();
-	hand_over(29 * PAGE - 5, 0x1000);
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(29 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	CHECK_INT(right_bytes(), 30 * PAGE - 5);
 }
 
@@ -282,10 +282,10 @@ static void far_pages_are_sent_once(void)
 static void far_pages_are_of_one_process(void)
 {
 	begin();
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	drain();
 	tracee.slot = 4;
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	tracee.slot = 3;
 	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 30 - ABI_MISS_PAGES + 1);
 	CHECK_INT(right_bytes(), 30 * PAGE - 5);
@@ -297,30 +297,30 @@ static void far_pages_are_left_out(void)
 {
 	begin();
 	host.start_stack = (uintptr_t)stack;
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	CHECK_INT(far_pages(), 0);
 	CHECK_INT(right_bytes(), ABI_MISS_PAGES * PAGE - 5);
 
 	begin();
 	host.start_stack = 0;
 	host.thread = (uintptr_t)stack + sizeof(stack) - 3 * PAGE;
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	CHECK_INT(far_pages(), 30 - ABI_MISS_PAGES - 2);
 
 	begin();
 	host.ring[ABI_MISS_RING_FIRST].used = RING_BYTES / 4 + 1;
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	CHECK_INT(far_pages(), 0);
 
 	begin();
 	context.memory_end -= 4 * PAGE;
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	CHECK_INT(far_pages(), 30 - ABI_MISS_PAGES - 4);
 	CHECK_INT(right_bytes(), 26 * PAGE - 5);
 
 	begin();
 	host.hole = (uintptr_t)stack + (PAGES - 10) * PAGE;
-	hand_over(30 * PAGE - 5, 0x1000);
+	send_miss(30 * PAGE - 5, 0x1000);
 	CHECK_INT(far_pages(), 30 - ABI_MISS_PAGES - 1);
 	CHECK(!(host.walk.present >> 20 & 1) && host.walk.present >> 21 & 1);
 	CHECK_INT(right_bytes(), 20 * PAGE - 5);
@@ -331,14 +331,14 @@ static void a_far_page_without_room_comes_later(void)
 {
 	begin();
 	host.ring[ABI_MISS_RING_FIRST].taken = RING_BYTES - 9 * PAGE;
-	hand_over(60 * PAGE, 0x1000);
+	send_miss(60 * PAGE, 0x1000);
 	CHECK(!host.room);
 	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 8);
 	CHECK_INT(host.counts[ABI_WALKS_LOST], 1);
 	drain();
 	host.ring[ABI_MISS_RING_FIRST].taken = 0;
 	memset(sites, 0, sizeof(sites));
-	hand_over(60 * PAGE, 0x1000);
+	send_miss(60 * PAGE, 0x1000);
 	REQUIRE(host.room);
 	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 60 - ABI_MISS_PAGES - 8 + 1);
 	CHECK_INT(right_bytes(), 60 * PAGE);
@@ -348,30 +348,30 @@ static void a_far_page_without_room_comes_later(void)
 static void the_first_of_a_site_is_first(void)
 {
 	begin();
-	hand_over(1000, 0x1000);
+	send_miss(1000, 0x1000);
 	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 1);
 	CHECK_INT(ABI_MISS_ROOM_RING(host.walk.room), ABI_MISS_RING_FIRST);
 	for (int i = 0; i < 9; i++)
-		hand_over(1000, 0x1000);
+		send_miss(1000, 0x1000);
 	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 1);
 	CHECK_INT(host.ring[ABI_MISS_RING].records, 9);
 	CHECK_INT(ABI_MISS_ROOM_RING(host.walk.room), ABI_MISS_RING);
-	hand_over(1000, 0x2000);
+	send_miss(1000, 0x2000);
 	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 2);
 	/* The same place in another process. */
 	tracee.slot = 4;
-	hand_over(1000, 0x1000);
+	send_miss(1000, 0x1000);
 	tracee.slot = 3;
 	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 3);
 	host_ns += UINT64_C(2) << ABI_MISS_SITES_SHIFT;
-	hand_over(1000, 0x1000);
+	send_miss(1000, 0x1000);
 	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 4);
 	/* That ring is half full, or not there yet. */
 	host.ring[ABI_MISS_RING_FIRST].used = RING_BYTES / 2 + 8;
-	hand_over(1000, 0x3000);
+	send_miss(1000, 0x3000);
 	CHECK_INT(host.ring[ABI_MISS_RING].records, 10);
 	host.ring[ABI_MISS_RING_FIRST].is_gone = true;
-	hand_over(1000, 0x4000);
+	send_miss(1000, 0x4000);
 	CHECK_INT(host.ring[ABI_MISS_RING].records, 11);
 	CHECK_INT(host.counts[ABI_WALKS_LOST], 0);
 }
@@ -381,14 +381,14 @@ static void rooms_that_are_taken(void)
 {
 	begin();
 	rooms[2].owner = rooms[3].owner = 99;
-	hand_over(1000, 0x1000);
+	send_miss(1000, 0x1000);
 	CHECK_INT(host.ring[ABI_MISS_RING].records, 1);
 	rooms[0].owner = rooms[1].owner = 99;
 	rooms[2].owner = 0;
-	hand_over(1000, 0x1000);
+	send_miss(1000, 0x1000);
 	CHECK_INT(host.ring[ABI_MISS_RING_FIRST].records, 1);
 	rooms[2].owner = 99;
-	CHECK_INT(hand_over(1000, 0x1000), ABI_NO_STACK);
+	CHECK_INT(send_miss(1000, 0x1000), ABI_NO_STACK);
 	CHECK_INT(host.counts[ABI_WALKS_LOST], 1);
 }
 
