@@ -137,7 +137,7 @@ static const struct kind {
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 /* Does the kernel have tracepoints for the class? vmalloc has them since Linux 6.2. */
-static bool is_told(const char *class)
+static bool has_tracepoints(const char *class)
 {
 	return strcmp(class, "vmalloc") ||
 	       !access("/sys/kernel/tracing/events/vmalloc", F_OK);
@@ -214,7 +214,8 @@ static void check_once(const json_t *report)
 		const char *class = json_string_value(json_object_get(row, "allocator"));
 
 		for (size_t k = 0;
-		     k < sizeof(owners) / sizeof(*owners) - !is_told("vmalloc"); k++)
+		     k < sizeof(owners) / sizeof(*owners) - !has_tracepoints("vmalloc");
+		     k++)
 			if (class && !strcmp(class, "pages"))
 				CHECK(!is_under(row, owners[k]));
 		/* The frames between the tracepoint and our BPF programs must not be
@@ -262,7 +263,7 @@ static void hold_and_close(pid_t pid, const char *options, double slack)
 		oracle_do(target, "%s %d", kinds[i].command, kinds[i].n);
 	report = memtrace_report(memtrace);
 	for (size_t i = 0; i < KINDS; i++)
-		if (is_told(kinds[i].class))
+		if (has_tracepoints(kinds[i].class))
 			check_held(report, &kinds[i], slack);
 	check_once(report);
 	check_sums(report);

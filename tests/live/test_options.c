@@ -110,7 +110,7 @@ static void show_allocs(void)
 
 /* Threads that run one after another get the same kernel stack. The probes identify a
  * thread by its kernel stack. Each block must still have its own thread's id. */
-static void threads_are_told_apart(void)
+static void threads_on_one_kernel_stack_are_distinguished(void)
 {
 	json_t *report = report_of("--show-allocs", "run short_threads 300 1");
 	const json_t *row, *block;
@@ -329,7 +329,7 @@ int main(void)
 	RUN(size_filters);
 	RUN(sort_and_top);
 	RUN(show_allocs);
-	RUN(threads_are_told_apart);
+	RUN(threads_on_one_kernel_stack_are_distinguished);
 	RUN(blocks_are_not_shown_unasked);
 	RUN(stack_depth);
 	RUN(frames_are_complete);

@@ -46,9 +46,9 @@ static void check_untraced(struct live_process *target)
 	CHECK(sees_tracers(target, 0, 0));
 }
 
-/* Lets memtrace find the unwind rules of the call sites first. On a busy machine it may
+/* Let memtrace find the unwind rules of the call sites first. On a busy machine it may
  * not run for a while, and its ring holds only some hundred new stacks. */
-static void learn(struct live_process *target, struct live_process *memtrace)
+static void find_unwind_rules(struct live_process *target, struct live_process *memtrace)
 {
 	oracle_do(target, "make 1");
 	oracle_do(target, "threads 2");
@@ -74,7 +74,7 @@ static void exact(const char *options)
 	check_untraced(target);
 	memtrace = memtrace_start(live_pid(target), options);
 	check_traced(target);
-	learn(target, memtrace);
+	find_unwind_rules(target, memtrace);
 	oracle_do(target, "make 699");
 	/* Drops also the unreported blocks. */
 	oracle_do(target, "drop 210");
@@ -103,12 +103,12 @@ static void exact(const char *options)
 	CHECK(probes_gone(probes_before));
 }
 
-static void all_told(void)
+static void every_reported_block_is_counted(void)
 {
 	exact("--otel-memory --unwind auto");
 }
 
-static void all_told_perf(void)
+static void every_reported_block_is_counted_with_perf(void)
 {
 	exact("--otel-memory --unwind auto --attach perf");
 }
@@ -150,7 +150,7 @@ static void bounds(void)
 		live_pid(target), "--otel-memory --unwind auto --min-size 256");
 	json_t *report;
 
-	learn(target, memtrace);
+	find_unwind_rules(target, memtrace);
 	oracle_do(target, "make 299");
 	report = memtrace_stop(memtrace);
 	CHECK_INT(report_site(report, "heap", "site_sampled").blocks, 0);
@@ -170,7 +170,7 @@ static void sampled(void)
 	json_t *truth, *report;
 	int64_t blocks;
 
-	learn(target, memtrace);
+	find_unwind_rules(target, memtrace);
 	oracle_do(target, "make 2999");
 	truth = oracle_ask(target, "drop 1000");
 	report = memtrace_stop(memtrace);
@@ -216,7 +216,7 @@ static void loaded(void)
 	oracle_do(target, "load " REPORTER_LIBRARY);
 	if (!live_wait_stderr(memtrace, "traced from now on", TIMEOUT_S))
 		live_fail("%s", live_stderr(memtrace));
-	learn(target, memtrace);
+	find_unwind_rules(target, memtrace);
 	truth = oracle_ask(target, "make 99");
 	report = memtrace_stop(memtrace);
 	check_report(truth, report);
@@ -325,8 +325,8 @@ int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
-	RUN(all_told);
-	RUN(all_told_perf);
+	RUN(every_reported_block_is_counted);
+	RUN(every_reported_block_is_counted_with_perf);
 	RUN(traffic);
 	RUN(bounds);
 	RUN(sampled);

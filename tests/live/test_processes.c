@@ -22,7 +22,7 @@ static size_t open_descriptors(pid_t pid)
 
 /* Without address space randomization both processes have the same addresses of code,
  * stacks and blocks. */
-static void two_told_apart_by(const char *options)
+static void distinguish_two(const char *options)
 {
 	const char *const fixed[] = {"fixed", NULL};
 	struct live_process *a = family_start(fixed), *b = family_start(fixed);
@@ -80,10 +80,10 @@ static void two_told_apart_by(const char *options)
 	CHECK(probes_gone(probes_before));
 }
 
-static void two_told_apart(void)
+static void two_processes_are_distinguished(void)
 {
-	two_told_apart_by("");
-	two_told_apart_by("--attach perf");
+	distinguish_two("");
+	distinguish_two("--attach perf");
 }
 
 /* --- children ---------------------------------------------------------------------- */
@@ -401,7 +401,7 @@ int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
-	RUN(two_told_apart);
+	RUN(two_processes_are_distinguished);
 	RUN(children_from_their_first_allocation);
 	RUN(borrowed_memory);
 	RUN(children_that_live_on);

@@ -97,7 +97,7 @@ static void hold(struct live_process *memtrace)
 /* --- the other process ------------------------------------------------------------ */
 
 /* Start a process with this pid. */
-static void start_stranger(pid_t pid)
+static void start_other(pid_t pid)
 {
 	struct clone_args args = {
 		.exit_signal = SIGCHLD,
@@ -129,7 +129,7 @@ static void start_stranger(pid_t pid)
 	live_sleep(MOMENT_S);
 }
 
-static void end_stranger(pid_t pid)
+static void end_other(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	REQUIRE(waitpid(pid, NULL, 0) == pid);
@@ -143,7 +143,7 @@ static pid_t replace(struct live_process *memtrace, struct live_process *target)
 	hold(memtrace);
 	live_signal(target, SIGKILL);
 	CHECK_INT(live_wait(target, TIMEOUT_S), 128 + SIGKILL);
-	start_stranger(pid);
+	start_other(pid);
 	signal_compilers(live_pid(memtrace), SIGCONT);
 	return pid;
 }
@@ -171,7 +171,7 @@ static void is_not_traced_instead(void)
 		 (int)pid);
 	CHECK_STR(live_skip_unfiltered(live_stderr(memtrace)), line);
 	live_destroy(memtrace);
-	end_stranger(pid);
+	end_other(pid);
 	live_destroy(target);
 }
 
@@ -206,7 +206,7 @@ static void gets_no_breakpoints(const char *options)
 	CHECK(target_of(report, live_pid(other)));
 	CHECK(!target_of(report, pid));
 	json_decref(report);
-	end_stranger(pid);
+	end_other(pid);
 	family_finish(other);
 	live_destroy(target);
 }

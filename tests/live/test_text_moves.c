@@ -194,7 +194,7 @@ static void moved_by_the_library(void)
 /* memtrace did not watch for moves of this code yet: it had no rules for it. It now reads
  * the code again. Stacks that may be older are cut short and counted. Piece 0 has the
  * smallest frame: with its rule, unwinding in another piece finds a plausible caller. */
-static void moved_before_it_was_learned(void)
+static void moved_before_its_rules_were_found(void)
 {
 	struct run run = begin();
 
@@ -224,7 +224,7 @@ static void moved_before_a_fork(void)
 
 /* memtrace did not watch for moves when this one began. Rules that it finds during the
  * move are invalid after it. Another thread makes the calls during the move. */
-static void learned_while_it_moves(void)
+static void rules_found_while_it_moves(void)
 {
 	struct run run = begin();
 
@@ -437,9 +437,9 @@ int main(void)
 {
 	live_require_root();
 	RUN(moved_by_the_library);
-	RUN(moved_before_it_was_learned);
+	RUN(moved_before_its_rules_were_found);
 	RUN(moved_before_a_fork);
-	RUN(learned_while_it_moves);
+	RUN(rules_found_while_it_moves);
 	RUN(children_of_movers);
 	RUN(children_of_movers_of_blocks);
 	RUN(moved_by_system_calls);

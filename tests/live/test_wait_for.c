@@ -152,7 +152,7 @@ static void the_server_is_started_again(void)
 }
 
 /* memtrace notifies a service manager as sd_notify(3) does. */
-static void a_manager_is_told(void)
+static void the_service_manager_is_notified(void)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	_cleanup_(freep) char *path = live_path("notify");
@@ -206,7 +206,7 @@ static void three_capabilities_are_enough(void)
 int main(void)
 {
 	live_require_root();
-	RUN(a_manager_is_told);
+	RUN(the_service_manager_is_notified);
 	RUN(it_is_traced_again);
 	RUN(three_capabilities_are_enough);
 	RUN(the_server_is_started_again);

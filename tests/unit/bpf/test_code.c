@@ -133,7 +133,7 @@ static void what_leads_out_of_it_is_refused(void)
 	code_destroy(code);
 }
 
-static void libraries_are_told_apart(void)
+static void code_of_a_changed_library_is_not_current(void)
 {
 	char path[] = "/tmp/memtrace-test-XXXXXX";
 	int fd = mkstemp(path);
@@ -168,6 +168,6 @@ int main(void)
 	RUN(bytes_and_back);
 	RUN(all_other_bytes_are_refused);
 	RUN(what_leads_out_of_it_is_refused);
-	RUN(libraries_are_told_apart);
+	RUN(code_of_a_changed_library_is_not_current);
 	return check_done();
 }

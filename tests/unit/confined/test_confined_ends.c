@@ -95,7 +95,7 @@ static void check_gone(enum request number, const char *how)
 	confined_destroy(confined);
 }
 
-static void ends_are_told(void)
+static void errors_say_how_the_child_ended(void)
 {
 	check_gone(LEAVE, "test-confined ended with status 7");
 	check_gone(CRASH, "test-confined was ended by signal 4");
@@ -228,7 +228,7 @@ static void killed_while_idle(void)
 int main(void)
 {
 	RUN(a_child_ends_with_its_parent);
-	RUN(ends_are_told);
+	RUN(errors_say_how_the_child_ended);
 	RUN(work_without_end);
 	RUN(work_at_the_end_of_the_run);
 	RUN(slow_answers_at_the_end_of_the_run);

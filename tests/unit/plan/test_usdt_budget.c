@@ -39,9 +39,9 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 	"	.cfi_endproc\n"                                                                \
 	".size " name ", . - " name "\n"
 
-void many_told(void);
+void many_probes(void);
 __asm__(".pushsection .text\n" /* clang-format off */
-	FUNCTION("many_told",
+	FUNCTION("many_probes",
 		 ".rept 3\n" PROBE("unit", "few") ".endr\n"
 		 ".rept 4000\n" PROBE("unit", "many") ".endr\n"
 		 ".rept 4100\n" PROBE("unit", "beyond") ".endr\n"
@@ -49,7 +49,7 @@ __asm__(".pushsection .text\n" /* clang-format off */
 		 PROBE("otel_memory", "free")
 		 ".rept 300\n"
 			NOTE("990b + 1", "0", "otel_memory", "free")
-			NOTE("many_told", "990b", "otel_memory", "free")
+			NOTE("many_probes", "990b", "otel_memory", "free")
 		 ".endr\n")
 	".popsection\n"); /* clang-format on */
 
@@ -127,7 +127,7 @@ static void map_often(void *path)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	extern const char __executable_start[];
-	off_t at = (off_t)((uintptr_t)many_told - (uintptr_t)__executable_start);
+	off_t at = (off_t)((uintptr_t)many_probes - (uintptr_t)__executable_start);
 
 	at -= at % (off_t)page;
 	for (int i = 0; i < MAPPINGS; i++)

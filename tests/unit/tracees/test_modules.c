@@ -154,7 +154,7 @@ static void lists_each_file_once(void)
 
 /* Mappings from the kernel's events are added to those that were read from /proc. They
  * may know build-ids that could not be read. */
-static void adds_what_was_told(void)
+static void adds_reported_mappings(void)
 {
 	const struct proc_mapping reported[] = {
 		{.start = 0x5000,
@@ -212,7 +212,7 @@ static void adds_what_was_told(void)
 int main(void)
 {
 	RUN(has_build_ids);
-	RUN(adds_what_was_told);
+	RUN(adds_reported_mappings);
 	RUN(lists_each_file_once);
 	return check_done();
 }
