@@ -66,13 +66,13 @@ struct section {
 	const char *name;
 	bool is_in_table; /* docs/performance.md begins with a table of these */
 	void (*run)(void);
-	void (*run_beside)(
-		bool has_peer); /* instead of run(): it measures the peer too */
+	/* instead of run(): it measures the tools of others too */
+	void (*run_beside)(const struct peers *peers);
 };
 
 static const struct section sections[] = {
 	{"start", true, NULL, section_start},
-	{"idle", false, section_idle, NULL},
+	{"idle", true, NULL, section_idle},
 	{"memory", true, NULL, section_memory},
 	{"report", true, NULL, section_report},
 	{"pairs", true, NULL, section_pairs},
@@ -132,8 +132,8 @@ static void print_machine(void)
 
 int main(int argc, char *argv[])
 {
-	char why[256];
-	bool has_peer = false;
+	struct peers peers = {.has = {false}};
+	bool wants_peers = false;
 
 	check_names(argc, argv);
 	/* These sections read files and trace nothing: they need no root. */
@@ -149,13 +149,11 @@ int main(int argc, char *argv[])
 		die("tracing needs root");
 	signal(SIGPIPE, SIG_IGN);
 	print_machine();
-	for (size_t i = 0; i < SECTIONS && !has_peer; i++)
-		has_peer = sections[i].run_beside && is_wanted(&sections[i], argc, argv);
-	if (has_peer) {
-		has_peer = tool_find_peer(why, sizeof(why));
-		if (!has_peer)
-			printf("memleak-bpfcc is not measured: %s\n", why);
-	}
+	for (size_t i = 0; i < SECTIONS; i++)
+		wants_peers |=
+			sections[i].run_beside && is_wanted(&sections[i], argc, argv);
+	if (wants_peers)
+		peers = tool_find_peers();
 	for (size_t i = 0; i < SECTIONS; i++) {
 		const struct section *section = &sections[i];
 
@@ -164,7 +162,7 @@ int main(int argc, char *argv[])
 		if (section->run)
 			section->run();
 		else
-			section->run_beside(has_peer);
+			section->run_beside(&peers);
 	}
 	return 0;
 }

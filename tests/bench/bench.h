@@ -17,22 +17,25 @@ void sleep_ms(unsigned ms);
 /* The median of `values`, which are sorted in place; NAN if `count` is 0. */
 double median(double values[], size_t count);
 
-/* Each section measures and prints its table. The peer is measured if it can run. */
-void section_start(bool has_peer);      /* start, resident memory, stop */
-void section_idle(void);                /* wakeups and processor time of doing nothing */
-void section_memory(bool has_peer);     /* kernel memory for each tracked block */
-void section_report(bool has_peer);     /* the report of a million blocks */
-void section_pairs(bool has_peer);      /* what a pair of malloc and free costs */
-void section_allocators(bool has_peer); /* kinds of allocation in several libraries */
-void section_analysis(void);            /* finding where to put probes */
-void section_follow(void);              /* programs that a traced process executes */
-void section_before(void);              /* start and report, beside another build */
-void section_growth(void);              /* what --growth costs a program that grows */
-void section_stacks(void);              /* what each frame of a stack costs */
-void section_unwind(void);              /* unwind misses, time to the first stack */
-void section_listen(void);              /* scrapes over HTTP, and their cost */
-void section_replay(void);              /* a large snapshot in each format */
-void section_screen(void);              /* the screen of --live */
-void section_search(void);              /* the search for unreachable blocks */
+struct peers;
+
+/* Each section measures and prints its table, with the tools of others that can run. */
+void section_start(const struct peers *peers);      /* start, resident memory, stop */
+void section_idle(const struct peers *peers);       /* the cost of doing nothing */
+void section_memory(const struct peers *peers);     /* kernel memory of blocks */
+void section_report(const struct peers *peers);     /* the report of a million blocks */
+void section_pairs(const struct peers *peers);      /* a pair of malloc and free */
+void section_allocators(const struct peers *peers); /* in several libraries */
+
+void section_analysis(void); /* finding where to put probes */
+void section_follow(void);   /* programs that a traced process executes */
+void section_before(void);   /* start and report, beside another build */
+void section_growth(void);   /* what --growth costs a program that grows */
+void section_stacks(void);   /* what each frame of a stack costs */
+void section_unwind(void);   /* unwind misses, time to the first stack */
+void section_listen(void);   /* scrapes over HTTP, and their cost */
+void section_replay(void);   /* a large snapshot in each format */
+void section_screen(void);   /* the screen of --live */
+void section_search(void);   /* the search for unreachable blocks */
 
 #endif

@@ -159,6 +159,21 @@ void text_deinit(struct text *text)
 	text->data = NULL;
 }
 
+double text_sum_between(const char *text, const char *before, const char *after)
+{
+	double sum = 0;
+	char *end;
+
+	while ((text = strstr(text, before))) {
+		double number = strtod(text + strlen(before), &end);
+
+		if (!strncmp(end, after, strlen(after)))
+			sum += number;
+		text = end;
+	}
+	return sum;
+}
+
 void child_discard(struct child *child)
 {
 	char buf[4096];

@@ -42,6 +42,8 @@ struct text {
  */
 struct text child_read_burst(struct child *child, unsigned timeout_s, unsigned quiet_ms);
 void text_deinit(struct text *text);
+/* The sum of the numbers that stand between `before` and `after` in `text`. */
+double text_sum_between(const char *text, const char *before, const char *after);
 /* Read and drop what is in stdout's pipe now. */
 void child_discard(struct child *child);
 

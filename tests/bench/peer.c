@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What memleak-bpfcc needs in its environment. */
+/* What the tools of others need in their environment. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +22,9 @@ static void set_kernel_version(const char *release)
 	setenv("BCC_LINUX_VERSION_CODE", text, 0);
 }
 
-bool tool_find_peer(char *why, size_t why_size)
+/* Returns false if memleak-bpfcc has no kernel headers, with the reason in `why`. */
+static bool prepare_memleak(char *why, size_t why_size)
 {
-	static const char *const no_options[] = {NULL};
 	struct utsname kernel;
 	char path[32 + sizeof(kernel.release)];
 
@@ -39,12 +39,60 @@ bool tool_find_peer(char *why, size_t why_size)
 	}
 	set_kernel_version(kernel.release);
 	setenv("PYTHONUNBUFFERED", "1", 1);
+	return true;
+}
 
+void tool_set_bpftrace_keys(unsigned long keys)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lu", keys);
+	setenv("BPFTRACE_MAP_KEYS_MAX", text, 1);
+}
+
+static bool prepare_bpftrace(char *why, size_t why_size)
+{
+	(void)why;
+	(void)why_size;
+	tool_set_bpftrace_keys(TOOL_BPFTRACE_KEYS);
+	/* Otherwise it reads the symbols again for each frame: ten stacks take a second.
+	 */
+	setenv("BPFTRACE_CACHE_USER_SYMBOLS", "1", 1);
+	return true;
+}
+
+static bool can_run(enum tool tool, const char *package, char *why, size_t why_size)
+{
+	static const char *const no_options[] = {NULL};
 	struct target target = target_start();
-	bool ok = tool_can_trace(TOOL_MEMLEAK, &target, no_options, why, why_size);
+	bool ok = tool_can_trace(tool, &target, no_options, why, why_size);
 
 	if (!ok && !*why)
-		snprintf(why, why_size, "it is not installed (bpfcc-tools)");
+		snprintf(why, why_size, "it is not installed (%s)", package);
 	target_stop(&target);
 	return ok;
+}
+
+struct peers tool_find_peers(void)
+{
+	static const struct {
+		enum tool tool;
+		const char *package; /* of Debian */
+		bool (*prepare)(char *why, size_t why_size);
+	} tools[] = {
+		{TOOL_MEMLEAK, "bpfcc-tools", prepare_memleak},
+		{TOOL_BPFTRACE, "bpftrace", prepare_bpftrace},
+	};
+	struct peers peers = {.has = {false}};
+
+	for (size_t i = 0; i < sizeof(tools) / sizeof(*tools); i++) {
+		char why[256];
+
+		peers.has[tools[i].tool] =
+			tools[i].prepare(why, sizeof(why)) &&
+			can_run(tools[i].tool, tools[i].package, why, sizeof(why));
+		if (!peers.has[tools[i].tool])
+			printf("%s is not measured: %s\n", tool_name(tools[i].tool), why);
+	}
+	return peers;
 }

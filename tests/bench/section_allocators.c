@@ -88,7 +88,7 @@ static void perform_traced(const struct allocator_run *run, struct target *targe
 		tool_start(tool, target, way == PEER ? run->peer_options : none);
 
 	perform(target, way == PEER ? COUNT_PEER : COUNT_TRACED, ns);
-	tool_stop(&tracing, NULL);
+	tool_stop(&tracing);
 }
 
 static void measure(struct allocator_run *run, struct target *target, enum way way,
@@ -190,8 +190,9 @@ static void one_allocator(const char *library, bool has_peer)
 	free(run.path);
 }
 
-void section_allocators(bool has_peer)
+void section_allocators(const struct peers *peers)
 {
+	const bool has_peer = peers->has[TOOL_MEMLEAK];
 	printf("\nAllocations in a loop, ns; each column of probes includes what is "
 	       "bare\n");
 	for (size_t i = 0; i < LIBRARIES; i++)

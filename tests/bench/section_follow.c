@@ -43,7 +43,7 @@ static double pair_ns(const char *const options[], bool execs)
 		}
 		target_pairs(&target, PAIRS / 20, DEPTH);
 		ns[i] = target_pairs(&target, PAIRS, DEPTH);
-		tool_stop(&tracing, NULL);
+		tool_stop(&tracing);
 		target_stop(&target);
 	}
 	return median(ns, RUNS);

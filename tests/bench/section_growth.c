@@ -128,7 +128,7 @@ static void measure_half(struct half *h, struct target targets[2], unsigned watc
 	h->own_ns = proc_field(tracing.child.pid, "schedstat", 1) - h->own_ns;
 	h->all_ns = h->block_ns[watched] * COUNT * PAIRS;
 	touch(targets, h->fault_ns);
-	tool_stop(&tracing, NULL);
+	tool_stop(&tracing);
 }
 
 /* Indexed by round. */

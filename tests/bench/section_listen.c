@@ -73,7 +73,7 @@ static void scrapes(unsigned stacks, unsigned blocks)
 	printf("%-10u %10u %10.0f %10.0f %10.0f %10.0f %10.0f\n", stacks, blocks,
 	       first_ms, metrics_ms, profile_ms, page_ms, snapshot_ms());
 	fflush(stdout);
-	tool_stop(&tracing, NULL);
+	tool_stop(&tracing);
 	target_stop(&target);
 }
 
@@ -124,7 +124,7 @@ static void costs(void)
 	}
 	printf("a pair of malloc and free: %.0f ns, with a scrape a second %.0f ns\n",
 	       median(alone, RUNS), median(scraped, RUNS));
-	tool_stop(&tracing, NULL);
+	tool_stop(&tracing);
 	target_stop(&target);
 }
 

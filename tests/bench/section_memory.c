@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,35 +92,130 @@ static struct maps maps_of(const struct child *child)
 	return maps;
 }
 
-/* While the target has `blocks` blocks from 1,000 call paths. */
-static struct maps measure_with(enum tool tool, const char *const options[],
+static const char *const json[] = {"--format", "json", "--top", "0", NULL},
+			 *const no_options[] = {NULL},
+			 *const frame_pointers[] = {"--unwind", "fp", NULL};
+
+#define HOURLY           3600
+#define AGE_MS           1000 /* memtrace does not list blocks younger than 500 ms */
+#define REPORT_TIMEOUT_S 60
+#define QUIET_MS         500
+
+/* The blocks that memtrace's report has. */
+static double reported_blocks(struct tracing *tracing)
+{
+	sleep_ms(AGE_MS);
+	kill(tracing->child.pid, SIGUSR1);
+
+	struct text text = child_read_burst(&tracing->child, REPORT_TIMEOUT_S, QUIET_MS);
+	double blocks = text_sum_between(text.data, "\"blocks\":", ",\"growth_bytes\"");
+
+	text_deinit(&text);
+	return blocks;
+}
+
+/* The entries of the map with this name. Its keys are addresses. */
+static double count_entries(const struct maps *maps, const char *name)
+{
+	double count = 0;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		uint64_t key, next;
+		void *from = NULL;
+		int fd;
+
+		if (strcmp(maps->map[i].name, name))
+			continue;
+		fd = bpf_map_get_fd_by_id(maps->map[i].id);
+		for (; fd >= 0 && !bpf_map_get_next_key(fd, from, &next); from = &key) {
+			key = next;
+			count++;
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	return count;
+}
+
+/* What a tracer has while the target has some blocks from 1,000 call paths. */
+struct hold {
+	struct maps maps;
+	double blocks; /* that it knows */
+};
+
+static struct hold measure_with(enum tool tool, const char *const options[],
 				unsigned long blocks)
 {
+	/* memleak's table of blocks and the script's */
+	static const char *const tables[TOOLS] = {
+		[TOOL_MEMLEAK] = "allocs", [TOOL_BPFTRACE] = "AT_bytes"};
 	struct target target = target_start();
-	struct tracing tracing = tool_start(tool, &target, options);
+	struct tracing tracing = tool_start_reporting(tool, &target, options, HOURLY);
+	struct hold hold;
 
 	if (blocks)
 		target_fill(&target, blocks, 1000);
-
-	struct maps maps = maps_of(&tracing.child);
-
-	tool_stop(&tracing, NULL);
+	hold.maps = maps_of(&tracing.child);
+	if (tables[tool])
+		hold.blocks = count_entries(&hold.maps, tables[tool]);
+	else
+		hold.blocks = options == json ? reported_blocks(&tracing) : NAN;
+	/* With SIGINT it may write a last report that nothing reads. */
+	child_kill(&tracing.child);
 	target_stop(&target);
-	return maps;
+	return hold;
 }
 
-static const char *const no_options[] = {NULL}, *const frame_pointers[] = {"--unwind",
-									   "fp", NULL};
-
-static void print_growth(void)
+/* Can it start with room for so many blocks? Otherwise prints why not. */
+static bool can_hold(enum tool tool, unsigned long blocks)
 {
-	static const unsigned long cases[] = {0, 1000, 100000, 1000000, 4000000};
+	unsigned long keys = blocks + blocks / 20;
+	char why[256];
 
-	printf("\nKernel memory of memtrace by the number of blocks\n%12s %12s\n",
-	       "blocks", "MB");
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		printf("%12lu %12.1f\n", cases[i],
-		       measure_with(TOOL_MEMTRACE, no_options, cases[i]).bytes / 1e6);
+	if (tool != TOOL_BPFTRACE || keys <= TOOL_BPFTRACE_KEYS)
+		return true;
+	tool_set_bpftrace_keys(keys);
+
+	struct target target = target_start();
+	bool ok = tool_can_trace(tool, &target, no_options, why, sizeof(why));
+
+	if (!ok)
+		printf("does not start with %lu keys: %s\n", keys, why);
+	target_stop(&target);
+	return ok;
+}
+
+static const unsigned long block_counts[] = {0, 1000, 100000, BLOCKS, 4 * BLOCKS};
+
+static void print_hold(enum tool tool, unsigned long blocks, bool can_run)
+{
+	printf("%-14s %12lu ", tool_name(tool), blocks);
+	if (!can_run) {
+		printf("%12s\n", "not available");
+		return;
+	}
+	fflush(stdout);
+	if (!can_hold(tool, blocks))
+		return;
+
+	struct hold hold =
+		measure_with(tool, tool == TOOL_MEMTRACE ? json : no_options, blocks);
+
+	printf("%12.1f %12.0f\n", hold.maps.bytes / 1e6, hold.blocks);
+	fflush(stdout);
+}
+
+static void print_growth(const struct peers *peers)
+{
+	printf("\nKernel memory by the number of blocks, and how many of them the tool "
+	       "has afterwards\n%-14s %12s %12s %12s\n",
+	       "", "blocks", "MB", "known");
+	for (size_t i = 0; i < sizeof(block_counts) / sizeof(*block_counts); i++) {
+		print_hold(TOOL_MEMTRACE, block_counts[i], true);
+		print_hold(TOOL_MEMLEAK, block_counts[i], peers->has[TOOL_MEMLEAK]);
+		print_hold(TOOL_BPFTRACE, block_counts[i], peers->has[TOOL_BPFTRACE]);
+	}
+	tool_set_bpftrace_keys(TOOL_BPFTRACE_KEYS);
 }
 
 static int by_bytes(const void *pa, const void *pb)
@@ -152,35 +248,47 @@ static double bytes_of_block_tables(const struct maps *maps)
 	return bytes;
 }
 
-void section_memory(bool has_peer)
+void section_memory(const struct peers *peers)
 {
 	static const char slot[] = "one slot of the table of blocks";
+	static struct maps few[TOOLS];
 	const double slot_bytes = sizeof(struct abi_live_bucket) / (double)ABI_LIVE_WAYS;
-	struct maps m = measure_with(TOOL_MEMTRACE, no_options, 0),
-		    fp = measure_with(TOOL_MEMTRACE, frame_pointers, 0),
-		    full = measure_with(TOOL_MEMTRACE, no_options, BLOCKS),
-		    p = {.bytes = NAN};
+	const struct maps fp = measure_with(TOOL_MEMTRACE, frame_pointers, 0).maps,
+			  full = measure_with(TOOL_MEMTRACE, no_options, BLOCKS).maps;
+	double mb[TOOLS];
 
-	if (has_peer)
-		p = measure_with(TOOL_MEMLEAK, no_options, 0);
+	for (unsigned tool = 0; tool < TOOLS; tool++) {
+		mb[tool] = NAN;
+		if (tool != TOOL_MEMTRACE && !peers->has[tool])
+			continue;
+		few[tool] = measure_with(tool, no_options, 0).maps;
+		mb[tool] = few[tool].bytes / 1e6;
+	}
 
-	const struct row rows[] = {
-		{"all maps, MB", m.bytes / 1e6, NAN, p.bytes / 1e6, NULL},
-		{"  the same with --unwind fp, MB", fp.bytes / 1e6, NAN, p.bytes / 1e6,
+	/* The tables of the others do not grow. */
+	const double memleak = mb[TOOL_MEMLEAK], bpftrace = mb[TOOL_BPFTRACE];
+	const struct tools_row rows[] = {
+		{"all maps, MB", {mb[TOOL_MEMTRACE], NAN, memleak, bpftrace}, NAN, NULL},
+		{"  the same with --unwind fp, MB",
+		 {fp.bytes / 1e6, NAN, memleak, bpftrace},
+		 NAN,
 		 NULL},
-		{"  the same with a million blocks, MB", full.bytes / 1e6, NAN,
-		 p.bytes / 1e6, NULL},
-		{"B per block, a million blocks", full.bytes / BLOCKS, slot_bytes,
-		 p.bytes / BLOCKS, slot},
-		{"  of it tables of blocks", bytes_of_block_tables(&full) / BLOCKS,
-		 slot_bytes, NAN, slot},
+		{"B per block, a million blocks",
+		 {full.bytes / BLOCKS, NAN, memleak * 1e6 / BLOCKS,
+		  bpftrace * 1e6 / BLOCKS},
+		 slot_bytes,
+		 slot},
+		{"  of it tables of blocks",
+		 {bytes_of_block_tables(&full) / BLOCKS, NAN, NAN, NAN},
+		 slot_bytes,
+		 slot},
 	};
 
-	table_head("Kernel memory of a target with few blocks, and with 1,000,000");
+	table_tools_head("Kernel memory of a target with few blocks, and with 1,000,000");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		table_row(&rows[i], has_peer);
-	print_growth();
-	print_maps("memtrace", &m, BLOCKS);
-	if (has_peer)
-		print_maps("memleak-bpfcc", &p, BLOCKS);
+		table_tools_row(&rows[i], peers);
+	print_growth(peers);
+	for (unsigned tool = 0; tool < TOOLS; tool++)
+		if (few[tool].count)
+			print_maps(tool_name(tool), &few[tool], BLOCKS);
 }

@@ -67,12 +67,13 @@ static void measure(struct target *target, enum way way, bool has_peer, double n
 		struct tracing tracing = tool_start(tool, target, options[way]);
 
 		pairs(target, tool == TOOL_MEMLEAK ? PAIRS_PEER : PAIRS_TRACED, ns);
-		tool_stop(&tracing, NULL);
+		tool_stop(&tracing);
 	}
 }
 
-void section_pairs(bool has_peer)
+void section_pairs(const struct peers *peers)
 {
+	const bool has_peer = peers->has[TOOL_MEMLEAK];
 	double ns[WAYS][DEPTHS][ROUNDS], m[WAYS][DEPTHS];
 
 	for (unsigned round = 0; round < ROUNDS; round++) {

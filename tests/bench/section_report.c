@@ -29,22 +29,6 @@ struct report_figures {
 
 static const struct report_figures none = {NAN, NAN, NAN, NAN};
 
-/* The sum of the numbers that stand between `before` and `after` in `text`. */
-static double sum_between(const char *text, const char *before, const char *after)
-{
-	double sum = 0;
-	char *end;
-
-	while ((text = strstr(text, before))) {
-		double number = strtod(text + strlen(before), &end);
-
-		if (!strncmp(end, after, strlen(after)))
-			sum += number;
-		text = end;
-	}
-	return sum;
-}
-
 /*
  * Request a report and return when that was. memtrace reports on SIGUSR1. memleak reports
  * when its interval ends: wait for that, and return 0 if it ended before the blocks were
@@ -94,7 +78,7 @@ static struct report_figures measure(enum tool tool, const char *const options[]
 	struct report_figures figures = {
 		.ms = (double)(text.last_ns - start_ns) / 1e6,
 		.mb = (double)text.len / 1e6,
-		.blocks = sum_between(text.data, around_blocks[0], around_blocks[1]),
+		.blocks = text_sum_between(text.data, around_blocks[0], around_blocks[1]),
 	};
 
 	text_deinit(&text);
@@ -134,8 +118,9 @@ static double measure_reading(void)
 	return median(ms, FLOOR_RUNS);
 }
 
-void section_report(bool has_peer)
+void section_report(const struct peers *peers)
 {
+	const bool has_peer = peers->has[TOOL_MEMLEAK];
 	static const char *const text_options[] = {"--top", "10", NULL};
 	static const char *const json_options[] = {"--top", "0", "--format", "json",
 						   NULL};

@@ -57,7 +57,7 @@ static void measure(struct target *target, enum way way, double ns[DEPTHS])
 		struct tracing tracing = tool_start(TOOL_MEMTRACE, target, options[way]);
 
 		pairs(target, ns);
-		tool_stop(&tracing, NULL);
+		tool_stop(&tracing);
 	}
 }
 

@@ -4,24 +4,41 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "empty_probes.h"
 #include "bpf/mm_locks.h"
 #include "process/named.h"
 #include "table.h"
 #include "tool.h"
+#include "tree.h"
 
 #define RUNS      7
-#define RUNS_PEER 3
+#define RUNS_FEW  3 /* of other tools, and of what takes long */
 #define SETTLE_MS 300
 
-/* Medians of several runs. */
+/* What a start finds. */
+enum way {
+	COLD, /* no file in memory that no other process maps, and no compiled code */
+	WARM, /* the files are in memory, as after an earlier run */
+	KEPT, /* the files and the code that memtrace keeps */
+	WAYS
+};
+
+enum figure {
+	FIRST_PROBE,
+	ALL_PROBES,
+	RESIDENT,
+	OWN, /* RESIDENT without pages of BPF maps, which are the kernel's */
+	PEAK,
+	PEAK_ALL, /* of all processes together (tree_kib()) */
+	STOP,
+	FIGURES
+};
+
+/* Medians of several runs, ms and MB. NAN: not measured. */
 struct start_figures {
-	double first_probe_ms, all_probes_ms;
-	double rss_mb, peak_mb; /* resident memory of the tracer, peak of it */
-	double mapped_mb; /* part of rss_mb: pages of BPF maps, which are the kernel's */
-	double peak_all_mb; /* the largest of the tracer and its children */
-	double stop_ms;
+	double of[FIGURES];
 };
 
 static double mb_of_kib(double kib)
@@ -29,36 +46,73 @@ static double mb_of_kib(double kib)
 	return kib * 1024 / 1e6;
 }
 
+static void drop_cached_files(void)
+{
+	static const char path[] = "/proc/sys/vm/drop_caches";
+	FILE *file = fopen(path, "we");
+
+	sync();
+	if (!file || fputs("3", file) < 0 || fclose(file))
+		die("cannot write to %s", path);
+}
+
 static const char *const no_options[] = {NULL}, *const anew[] = {"--no-cache", NULL};
 
-static struct start_figures measure(enum tool tool, const char *const options[],
-				    unsigned runs)
+static const char *const *options_of(enum tool tool, enum way way)
 {
-	double first[RUNS], all[RUNS], rss[RUNS], mapped[RUNS], peak[RUNS],
-		peak_all[RUNS], stop[RUNS];
+	return tool == TOOL_MEMTRACE && way != KEPT ? anew : no_options;
+}
+
+static void measure_once(enum tool tool, enum way way, double figures[FIGURES])
+{
+	struct target target = target_start();
+
+	if (way == COLD)
+		drop_cached_files();
+
+	struct tracing tracing = tool_start(tool, &target, options_of(tool, way));
+
+	figures[FIRST_PROBE] = tracing.first_probe_ms;
+	figures[ALL_PROBES] = tracing.all_probes_ms;
+	sleep_ms(SETTLE_MS);
+	figures[RESIDENT] = mb_of_kib(child_status_kib(&tracing.child, "VmRSS"));
+	figures[OWN] = figures[RESIDENT] -
+		       mb_of_kib(child_mapped_kib(&tracing.child, "bpf-map"));
+	figures[PEAK] = mb_of_kib(child_status_kib(&tracing.child, "VmHWM"));
+	figures[STOP] = tool_stop(&tracing);
+	target_stop(&target);
+}
+
+/* Not in the runs above, which it would make slower. */
+static double peak_of_all(enum tool tool, enum way way)
+{
+	struct target target = target_start();
+	double kib;
+	struct tracing tracing =
+		tool_start_weighing(tool, &target, options_of(tool, way), &kib);
+
+	sleep_ms(SETTLE_MS);
+	kib = fmax(kib, tree_kib(tracing.child.pid));
+	tool_stop(&tracing);
+	target_stop(&target);
+	return mb_of_kib(kib);
+}
+
+static struct start_figures measure(enum tool tool, enum way way)
+{
+	unsigned runs = tool == TOOL_MEMTRACE && way != COLD ? RUNS : RUNS_FEW;
+	double figures[FIGURES][RUNS], once[FIGURES];
+	struct start_figures ret;
 
 	for (unsigned i = 0; i < runs; i++) {
-		struct target target = target_start();
-		struct tracing tracing = tool_start(tool, &target, options);
-		struct rusage usage;
-
-		first[i] = tracing.first_probe_ms;
-		all[i] = tracing.all_probes_ms;
-		sleep_ms(SETTLE_MS);
-		rss[i] = mb_of_kib(child_status_kib(&tracing.child, "VmRSS"));
-		mapped[i] = mb_of_kib(child_mapped_kib(&tracing.child, "bpf-map"));
-		peak[i] = mb_of_kib(child_status_kib(&tracing.child, "VmHWM"));
-		stop[i] = tool_stop(&tracing, &usage);
-		peak_all[i] = mb_of_kib((double)usage.ru_maxrss);
-		target_stop(&target);
+		measure_once(tool, way, once);
+		once[PEAK_ALL] = way == COLD ? NAN : peak_of_all(tool, way);
+		for (unsigned f = 0; f < FIGURES; f++)
+			figures[f][i] = once[f];
 	}
-	return (struct start_figures){.first_probe_ms = median(first, runs),
-				      .all_probes_ms = median(all, runs),
-				      .rss_mb = median(rss, runs),
-				      .mapped_mb = median(mapped, runs),
-				      .peak_mb = median(peak, runs),
-				      .peak_all_mb = median(peak_all, runs),
-				      .stop_ms = median(stop, runs)};
+	for (unsigned f = 0; f < FIGURES; f++)
+		ret.of[f] = median(figures[f], runs);
+	return ret;
 }
 
 /* `memtrace --version`: the cost of starting the binary when it does nothing. */
@@ -97,7 +151,7 @@ static double measure_detach(void)
 
 /* Part of the start: to look whether a process of the machine holds the lock of its
  * address space. The floor lists the processes. */
-static struct row measure_locks(void)
+static struct tools_row measure_locks(void)
 {
 	double looks[RUNS], lists[RUNS];
 
@@ -112,45 +166,79 @@ static struct row measure_locks(void)
 			fprintf(stderr, "a process holds its lock\n");
 		looks[i] = (double)(now_ns() - begun_ns) / 1e6;
 	}
-	return (struct row){"looking at all processes' locks, ms", median(looks, RUNS),
-			    median(lists, RUNS), NAN, "listing the processes"};
+	return (struct tools_row){"looking at all processes' locks, ms",
+				  {[TOOL_MEMTRACE] = median(looks, RUNS),
+				   [TOOL_MEMLEAK] = NAN,
+				   [TOOL_BPFTRACE] = NAN},
+				  median(lists, RUNS),
+				  "listing the processes"};
 }
 
-void section_start(bool has_peer)
+/* What the floor of a row is. */
+enum floor {
+	NO_FLOOR,
+	VERSION_MS,
+	VERSION_MB,
+	DETACH_MS,
+	FLOORS
+};
+
+static const struct {
+	const char *name;
+	enum figure figure;
+	enum way way;
+	enum floor floor;
+} lines[] = {
+	{"exec to first probe, cold, ms", FIRST_PROBE, COLD, NO_FLOOR},
+	{"  files in memory", FIRST_PROBE, WARM, VERSION_MS},
+	{"  code kept by an earlier run", FIRST_PROBE, KEPT, VERSION_MS},
+	{"exec to last probe, cold, ms", ALL_PROBES, COLD, NO_FLOOR},
+	{"  files in memory", ALL_PROBES, WARM, VERSION_MS},
+	{"  code kept by an earlier run", ALL_PROBES, KEPT, VERSION_MS},
+	{"resident while tracing, MB", RESIDENT, WARM, VERSION_MB},
+	{"  without its tables' pages, MB", OWN, WARM, VERSION_MB},
+	{"peak resident, MB", PEAK, WARM, VERSION_MB},
+	{"peak of all processes together, MB", PEAK_ALL, WARM, VERSION_MB},
+	{"  code kept by an earlier run", PEAK_ALL, KEPT, VERSION_MB},
+	{"SIGINT to its end, ms", STOP, WARM, DETACH_MS},
+};
+
+static void print_lines(struct start_figures figures[TOOLS][WAYS],
+			const double floors[FLOORS], const struct peers *peers)
 {
 	static const char version[] = "memtrace --version";
-	struct start_figures m = measure(TOOL_MEMTRACE, anew, RUNS),
-			     kept = measure(TOOL_MEMTRACE, no_options, RUNS),
-			     p = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-	double version_ms, version_mb, detach_ms = measure_detach();
+	static const char *const names[FLOORS] = {NULL, version, version,
+						  "taking empty probes away"};
 
-	measure_version(&version_ms, &version_mb);
-	if (has_peer)
-		p = measure(TOOL_MEMLEAK, no_options, RUNS_PEER);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct tools_row row = {.name = lines[i].name,
+					.floor = floors[lines[i].floor],
+					.floor_name = names[lines[i].floor]};
 
-	const struct row rows[] = {
-		{"exec to first probe, ms", m.first_probe_ms, version_ms,
-		 p.first_probe_ms, version},
-		{"the same, code kept by an earlier run", kept.first_probe_ms, version_ms,
-		 p.first_probe_ms, version},
-		{"exec to tracing, ms", m.all_probes_ms, version_ms, p.all_probes_ms,
-		 version},
-		{"the same, code kept by an earlier run", kept.all_probes_ms, version_ms,
-		 p.all_probes_ms, version},
-		{"resident while tracing, MB", m.rss_mb, version_mb, p.rss_mb, version},
-		{"  without its tables' pages, MB", m.rss_mb - m.mapped_mb, version_mb,
-		 p.rss_mb - p.mapped_mb, version},
-		{"peak resident, MB", m.peak_mb, version_mb, p.peak_mb, version},
-		{"peak of it or of a child, MB", m.peak_all_mb, version_mb, p.peak_all_mb,
-		 version},
-		{"the same, code kept by an earlier run", kept.peak_all_mb, version_mb,
-		 p.peak_all_mb, version},
-		{"SIGINT to its end, ms", m.stop_ms, detach_ms, p.stop_ms,
-		 "taking empty probes away"},
-		measure_locks(),
-	};
+		for (unsigned tool = 0; tool < TOOLS; tool++)
+			row.of[tool] = figures[tool][lines[i].way].of[lines[i].figure];
+		table_tools_row(&row, peers);
+	}
+}
 
-	table_head("Start and stop, on a small idle process");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		table_row(&rows[i], has_peer);
+void section_start(const struct peers *peers)
+{
+	static struct start_figures figures[TOOLS][WAYS];
+	double floors[FLOORS] = {[NO_FLOOR] = NAN, [DETACH_MS] = measure_detach()};
+	struct tools_row locks = measure_locks();
+
+	measure_version(&floors[VERSION_MS], &floors[VERSION_MB]);
+	for (unsigned tool = 0; tool < TOOLS; tool++)
+		for (unsigned way = 0; way < WAYS; way++) {
+			bool is_possible = tool == TOOL_MEMTRACE ||
+					   (peers->has[tool] && way != KEPT);
+
+			for (unsigned f = 0; f < FIGURES; f++)
+				figures[tool][way].of[f] = NAN;
+			if (is_possible)
+				figures[tool][way] = measure(tool, way);
+		}
+	table_tools_head("Start and stop, on a small idle process");
+	print_lines(figures, floors, peers);
+	table_tools_row(&locks, peers);
 }

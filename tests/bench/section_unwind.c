@@ -224,7 +224,7 @@ static struct first first_stack(const char *library)
 	first.probes_ms = tracing.all_probes_ms;
 	first.stack_ms = (double)(text.last_ns - tracing.began_ns) / 1e6;
 	text_deinit(&text);
-	tool_stop(&tracing, NULL);
+	tool_stop(&tracing);
 	target_stop(&target);
 	return first;
 }

@@ -21,6 +21,18 @@ static void print_ratio(int width, double a, double b)
 		print_number(width, a / b);
 }
 
+/* A figure of another tool, and its ratio to memtrace. */
+static void print_peer(double peer, bool has_peer, double memtrace)
+{
+	putchar(' ');
+	if (isnan(peer) && !has_peer)
+		printf("%14s", "not available");
+	else
+		print_number(14, peer);
+	putchar(' ');
+	print_ratio(10, peer, memtrace);
+}
+
 void table_head(const char *title)
 {
 	printf("\n%s\n%-34s %10s %10s %9s %14s %9s  %s\n", title, "", "memtrace", "floor",
@@ -36,13 +48,31 @@ void table_row(const struct row *row, bool has_peer)
 	print_number(10, row->floor);
 	putchar(' ');
 	print_ratio(9, row->memtrace, row->floor);
+	print_peer(row->peer, has_peer, row->memtrace);
+	printf("  %s\n", row->floor_name ? row->floor_name : "");
+	fflush(stdout);
+}
+
+void table_tools_head(const char *title)
+{
+	printf("\n%s\n%-38s %10s %10s %9s %14s %10s %14s %10s  %s\n", title, "",
+	       tool_name(TOOL_MEMTRACE), "floor", "m:floor", tool_name(TOOL_MEMLEAK),
+	       "memleak:m", tool_name(TOOL_BPFTRACE), "bpftrace:m", "the floor is");
+	fflush(stdout);
+}
+
+void table_tools_row(const struct tools_row *row, const struct peers *peers)
+{
+	double memtrace = row->of[TOOL_MEMTRACE];
+
+	printf("%-38s ", row->name);
+	print_number(10, memtrace);
 	putchar(' ');
-	if (isnan(row->peer) && !has_peer)
-		printf("%14s", "not available");
-	else
-		print_number(14, row->peer);
+	print_number(10, row->floor);
 	putchar(' ');
-	print_ratio(9, row->peer, row->memtrace);
+	print_ratio(9, memtrace, row->floor);
+	print_peer(row->of[TOOL_MEMLEAK], peers->has[TOOL_MEMLEAK], memtrace);
+	print_peer(row->of[TOOL_BPFTRACE], peers->has[TOOL_BPFTRACE], memtrace);
 	printf("  %s\n", row->floor_name ? row->floor_name : "");
 	fflush(stdout);
 }

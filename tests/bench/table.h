@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "tool.h"
+
 /* NAN: not measured. */
 struct row {
 	const char *name; /* what was measured, with its unit */
@@ -17,6 +19,18 @@ void table_head(const char *title);
 /* Print one line, with the ratios memtrace : floor and peer : memtrace. Without a peer
  * its column says "not available". */
 void table_row(const struct row *row, bool has_peer);
+
+/* A figure of each tool, beside the floor; NAN: not measured. */
+struct tools_row {
+	const char *name;
+	double of[TOOLS];
+	double floor;
+	const char *floor_name; /* may be NULL */
+};
+
+/* The same with all tools of others, and the ratio of each to memtrace. */
+void table_tools_head(const char *title);
+void table_tools_row(const struct tools_row *row, const struct peers *peers);
 
 /* The cost of one operation with each way of tracing; NAN: not measured. */
 struct comparison {

@@ -9,6 +9,7 @@
 
 #define START_TIMEOUT_S 30
 #define PAIRS_TIMEOUT_S 120
+#define FILL_TIMEOUT_S  600
 
 static void await_target(struct target *target)
 {
@@ -81,7 +82,7 @@ void target_fill(struct target *target, unsigned long count, unsigned stacks)
 	char line[128];
 
 	child_send(&target->child, "fill %lu %u", count, stacks);
-	child_read_line(&target->child, PAIRS_TIMEOUT_S, line, sizeof(line));
+	child_read_line(&target->child, FILL_TIMEOUT_S, line, sizeof(line));
 }
 
 double target_allocate(struct target *target, const char *operation, unsigned long count)
