@@ -61,7 +61,9 @@ static struct entry_name name_of(const struct cache_key *key)
 
 struct error *cache_open(struct cache *ret)
 {
-	const char *named = getenv(CACHE_ENV);
+	/* Ignored if file capabilities give memtrace more rights than its user has: the
+	 * user could put code into the cache. */
+	const char *named = secure_getenv(CACHE_ENV);
 	struct stat st;
 
 	ret->dir = -1;
@@ -217,7 +219,7 @@ static void prune(int dir_fd)
 
 bool cache_is_empty(void)
 {
-	const char *path = getenv(CACHE_ENV);
+	const char *path = secure_getenv(CACHE_ENV);
 	_cleanup_(closedirp) DIR *dir = opendir(path && *path ? path : CACHE_PATH);
 	const struct dirent *at;
 

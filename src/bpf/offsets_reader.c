@@ -62,6 +62,7 @@ void offsets_reader_get(struct offsets_reader *r, const struct cache *cache,
 		return;
 	}
 	read_or_wait(r, ret);
-	if (has_key)
+	/* Without types, all is 0: they could not be read this time. */
+	if (has_key && ret->has_task)
 		cache_put(cache, &key, ret, sizeof(*ret));
 }
