@@ -31,9 +31,11 @@ size_t source_site_index(const struct source *source, uint64_t site)
 	return i;
 }
 
-static bool collect_sites(struct source *source, const struct meanings *meanings)
+static bool collect_sites(struct source *source, const struct source_run *run,
+			  const struct meanings *meanings)
 {
-	source->registers = arch.argument_registers;
+	source->registers =
+		run->all_registers ? SOURCE_ALL_REGISTERS : arch.argument_registers;
 	vec_foreach (site, &meanings->list) {
 		if (!source_site_is_result(*site))
 			source->registers |= source_site_registers(*site);
@@ -88,7 +90,7 @@ struct error *source_build(const struct source_run *run, const struct meanings *
 	source->cookies = run->cookies;
 	set_values(source, run);
 	source_sizes_compute(run, &source->sizes);
-	if (!collect_sites(source, meanings) || !set_flags(source, run))
+	if (!collect_sites(source, run, meanings) || !set_flags(source, run))
 		return error_no_memory();
 
 	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");

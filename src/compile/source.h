@@ -8,10 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi_sites.h"
 #include "compile/source_run.h"
 #include "compile/source_sites.h"
 #include "compile/source_flags.h"
 #include "util/error.h"
+
+/* All that the four bits of a site (abi_sites.h) can name. */
+#define SOURCE_ALL_REGISTERS (0xffffu & ~(1u << ABI_ARG_NONE))
 
 struct source {
 	char *text;

@@ -302,6 +302,8 @@ struct error *tracer_create(const struct tracer_setup *setup,
 	if (!err)
 		err = collect_meanings(t, plans, count, &meanings);
 	t->compiled = tracer_wanted_programs(t, plans, count);
+	/* Without a plan it is not known which registers its probes will read. */
+	t->run.all_registers = !count;
 	/* Otherwise the verifier takes seconds to reject on_return (LLVM 14). */
 	t->run.thorough = !tracer_uses_may_goto(t, tracer_preferred_ops(t)) &&
 			  t->run.traffic && sampling_is_by_size(&t->config->sampling) &&

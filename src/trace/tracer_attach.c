@@ -352,17 +352,18 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 		return err;
 	}
 
-	size_t count = 0;
-	struct error *err = site_probes(t, object, site, id.file, meaning,
-					a->probes + a->count, &count);
-
-	/* The programs for return probes were not compiled, since no plan needed them. */
-	if (err && site->returns.is_complete) {
-		error_destroy(err);
+	/* Its sites inside cannot be used, and no return probe was planned. */
+	if (site->wants_return && !site->no_returns &&
+	    tracer_uses_bodies(t, t->attachment.ops)) {
 		a->refused++;
 		a->sites.len--;
 		return NULL;
 	}
+
+	size_t count = 0;
+	struct error *err = site_probes(t, object, site, id.file, meaning,
+					a->probes + a->count, &count);
+
 	site_announce(site_place(t->sites_at, id.offset), meaning);
 	a->count += count;
 	return err;

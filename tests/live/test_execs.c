@@ -48,6 +48,38 @@ static void exec_misses_nothing(void)
 	exec_is_gapless("--attach perf");
 }
 
+#ifdef EXECER_MUSL_BINARY
+/* The probes in musl read arguments in fewer registers than those in glibc. Programs for
+ * glibc's are compiled after the exec. They need no return probes. */
+static void exec_from_musl_to_glibc(void)
+{
+	const char *const command[] = {EXECER_MUSL_BINARY, FAMILY_BINARY, NULL};
+	const char *const options[] = {"", "--follow-forks"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct live_process *target = live_start(command);
+		struct live_process *memtrace;
+		json_t *report;
+
+		json_decref(live_read_json(target, TIMEOUT_S));
+		memtrace =
+			memtrace_with("--pid %d %s", (int)live_pid(target), options[i]);
+		memtrace_await(memtrace);
+		oracle_do(target, "allocate");
+		live_send(target, "exec");
+		json_decref(live_read_json(target, TIMEOUT_S));
+		REQUIRE(live_wait_stderr(memtrace, "has loaded", TIMEOUT_S));
+		oracle_do(target, "keep 40 60");
+		report = memtrace_stop(memtrace);
+		CHECK_SITE(report, 0, "site_before_exec", 0, 0);
+		CHECK_SITE(report, 0, "site_keep", 40, 40 * 60);
+		check_books(report);
+		json_decref(report);
+		live_destroy(target);
+	}
+}
+#endif
+
 static void exec_of_a_thread(const char *options)
 {
 	const char *const command[] = {FAMILY_BINARY, NULL};
@@ -281,6 +313,9 @@ int main(void)
 	live_require_root();
 	probes_before = probes_find();
 	RUN(exec_misses_nothing);
+#ifdef EXECER_MUSL_BINARY
+	RUN(exec_from_musl_to_glibc);
+#endif
 	RUN(exec_by_a_thread);
 	RUN(spawned_programs);
 	RUN_WITH_RETURN_PROBES(exec_of_another_allocator);

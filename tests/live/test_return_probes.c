@@ -275,6 +275,30 @@ static void used_without_a_filter(void)
 	CHECK(probes_gone(probes_before));
 }
 
+#ifdef THROWER_BINARY
+/* An exception could not pass the return probe. */
+static void a_program_with_exceptions_is_warned_of(void)
+{
+	static const char warning[] = "a return probe changes its stack";
+	const char *const argv[] = {THROWER_BINARY, "own", NULL};
+	const char *const kinds[] = {"uretprobe", "uprobe"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct live_process *target = live_start(argv), *memtrace;
+		char options[64];
+
+		json_decref(live_read_json(target, TIMEOUT_S));
+		snprintf(options, sizeof(options), REPORT "--event %s:libc.so.6:getppid",
+			 kinds[i]);
+		memtrace = memtrace_start_plain(live_pid(target), options);
+		await_start(memtrace);
+		CHECK(!strstr(live_stderr(memtrace), warning) == (i == 1));
+		json_decref(stop(memtrace));
+		live_destroy(target);
+	}
+}
+#endif
+
 /* Waits for the end of the messages of -v about the start. */
 static void await_verbose(struct live_process *memtrace)
 {
@@ -421,6 +445,9 @@ int main(void)
 	RUN(refused_for_all);
 	RUN(others_go_on);
 	RUN(used_without_a_filter);
+#ifdef THROWER_BINARY
+	RUN(a_program_with_exceptions_is_warned_of);
+#endif
 	RUN(allocators);
 	RUN(allocator_without_a_filter);
 	RUN(dry_runs_say_why);
