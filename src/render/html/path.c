@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "render/text/brief_frames.h"
+#include "render/text/rows.h"
 #include "render/html/parts.h"
 #include "render/text_processes.h"
 #include "util/path.h"
@@ -102,24 +103,6 @@ void html_append_place(struct strbuf *out, const struct report_row *row, size_t 
 	strbuf_deinit(&place);
 }
 
-/* Why the stack ends early; NULL if it does not. */
-static const char *end_of(const struct report_row *row)
-{
-	static const char *const ends[STACK_END_COUNT] = {
-		[STACK_END_DEPTH] = "cut at the limit of the stack depth",
-		[STACK_END_NO_FRAME] = "ends early: no frame pointer to follow",
-		[STACK_END_UNREADABLE] = "ends early: stack memory could not be read",
-		[STACK_END_CORRUPT] = "ends early: the stack is corrupt",
-		[STACK_END_NO_RULE] = "ends early: unwind rules came too late",
-	};
-
-	if (row->stack == SNAPSHOT_NO_STACK)
-		return "no stack: it was not stored";
-	if (ends[row->end])
-		return ends[row->end];
-	return row->depth ? NULL : "no frames";
-}
-
 /* The innermost frame of the user's own code; the depth if no frame is. */
 static size_t find_own(const struct causes *causes, const struct report_row *row)
 {
@@ -156,7 +139,7 @@ static void append_summary(struct strbuf *out, const struct causes *causes,
 	while (first < row->depth && !report_row_shows(row, first))
 		first++;
 	if (first == row->depth) {
-		strbuf_append(out, end_of(row));
+		strbuf_append(out, text_stack_end(row));
 		return;
 	}
 	if (own == row->depth)
@@ -240,7 +223,7 @@ void html_append_frames(struct strbuf *out, const struct report *report,
 			const struct causes *causes, const struct report_row *row,
 			bool whole_names)
 {
-	const char *end = end_of(row);
+	const char *end = text_stack_end(row);
 	size_t own = find_own(causes, row);
 
 	strbuf_append(out, "<ol class=\"frames\">\n");
