@@ -285,15 +285,20 @@ static void a_program_with_exceptions_is_warned_of(void)
 
 	for (size_t i = 0; i < 2; i++) {
 		struct live_process *target = live_start(argv), *memtrace;
-		char options[64];
+		char options[128];
 
 		json_decref(live_read_json(target, TIMEOUT_S));
 		snprintf(options, sizeof(options), REPORT "--event %s:libc.so.6:getppid",
 			 kinds[i]);
 		memtrace = memtrace_start_plain(live_pid(target), options);
 		await_start(memtrace);
+		if (i == 0)
+			CHECK(live_wait_stderr(memtrace, warning, TIMEOUT_S));
+		live_signal(memtrace, SIGINT);
+		json_decref(live_read_json(memtrace, TIMEOUT_S));
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
 		CHECK(!strstr(live_stderr(memtrace), warning) == (i == 1));
-		json_decref(stop(memtrace));
+		live_destroy(memtrace);
 		live_destroy(target);
 	}
 }
