@@ -76,6 +76,7 @@ static const struct section sections[] = {
 	{"memory", true, NULL, section_memory},
 	{"report", true, NULL, section_report},
 	{"pairs", true, NULL, section_pairs},
+	{"server", false, NULL, section_server},
 	{"allocators", false, NULL, section_allocators},
 	{"analysis", false, section_analysis, NULL},
 	{"follow", false, section_follow, NULL},

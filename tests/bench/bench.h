@@ -25,6 +25,7 @@ void section_idle(const struct peers *peers);       /* the cost of doing nothing
 void section_memory(const struct peers *peers);     /* kernel memory of blocks */
 void section_report(const struct peers *peers);     /* the report of a million blocks */
 void section_pairs(const struct peers *peers);      /* a pair of malloc and free */
+void section_server(const struct peers *peers);     /* pairs after a sleep */
 void section_allocators(const struct peers *peers); /* in several libraries */
 
 void section_analysis(void); /* finding where to put probes */

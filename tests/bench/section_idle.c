@@ -24,13 +24,15 @@ struct idle_case {
 	enum tool tool;
 	const char *name;
 	unsigned interval_s;
-	bool is_busy; /* another process starts programs */
+	bool is_busy;      /* another process starts programs */
+	bool has_children; /* --follow-forks */
 };
 
 /* Work in a second. */
 static struct tree_work measure(const struct idle_case *idle)
 {
-	static const char *const to_nothing[] = {"-o", "/dev/null", NULL};
+	const char *const to_nothing[] = {
+		"-o", "/dev/null", idle->has_children ? "--follow-forks" : NULL, NULL};
 	static const char *const none[] = {NULL};
 	struct target target = target_start();
 	struct tracing tracing = tool_start_reporting(
@@ -62,14 +64,15 @@ static struct tree_work measure(const struct idle_case *idle)
 void section_idle(const struct peers *peers)
 {
 	static const struct idle_case cases[] = {
-		{TOOL_MEMTRACE, "no report", HOURLY, false},
-		{TOOL_MEMLEAK, "no report", HOURLY, false},
-		{TOOL_BPFTRACE, "no report", HOURLY, false},
-		{TOOL_MEMTRACE, "a report each second", 1, false},
-		{TOOL_MEMLEAK, "a report each second", 1, false},
-		{TOOL_BPFTRACE, "a report each second", 1, false},
-		{TOOL_MEMTRACE, "no report, programs start", HOURLY, true},
-		{TOOL_MEMTRACE, "a report each second, the same", 1, true},
+		{TOOL_MEMTRACE, "no report", HOURLY, false, false},
+		{TOOL_MEMLEAK, "no report", HOURLY, false, false},
+		{TOOL_BPFTRACE, "no report", HOURLY, false, false},
+		{TOOL_MEMTRACE, "a report each second", 1, false, false},
+		{TOOL_MEMTRACE, "the same with --follow-forks", 1, false, true},
+		{TOOL_MEMLEAK, "a report each second", 1, false, false},
+		{TOOL_BPFTRACE, "a report each second", 1, false, false},
+		{TOOL_MEMTRACE, "no report, programs start", HOURLY, true, false},
+		{TOOL_MEMTRACE, "a report each second, the same", 1, true, false},
 	};
 
 	printf("\nWhile the target sleeps, in a second\n%-34s %-14s %12s %16s\n", "", "",

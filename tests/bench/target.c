@@ -6,6 +6,8 @@
  *                   one pair in the fastest part (the one with the least interference)
  *   walks N DEPTH   the same, alternating between two call sites: no stack equals the
  *                   previous one
+ *   bursts N DEPTH  N times 11 pairs, DEPTH calls below main, once in a millisecond;
+ *                   prints the median ns of one pair
  *   fill N STACKS   leak N blocks from STACKS call paths; prints "full"
  *   churn N         N blocks, each in place of an older one; every 512th older one leaks;
  *                   prints the processor time of one, ns
@@ -82,6 +84,45 @@ static NOINLINE double run_walks(unsigned long count)
 		least_ns = fmin(least_ns, (now_ns() - start_ns) / PART_PAIRS);
 	}
 	return least_ns;
+}
+
+#define BURST_PAIRS 11
+#define BURST_NS    1000000
+#define BURSTS_MAX  10000
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static NOINLINE double run_bursts(unsigned long count)
+{
+	static double ns[BURSTS_MAX];
+	struct timespec next;
+
+	if (!count || count > BURSTS_MAX)
+		abort();
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	for (unsigned long burst = 0; burst < count; burst++) {
+		next.tv_nsec += BURST_NS;
+		next.tv_sec += next.tv_nsec / 1000000000;
+		next.tv_nsec %= 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+
+		double start_ns = now_ns();
+
+		for (unsigned i = 0; i < BURST_PAIRS; i++) {
+			void *p = malloc(BLOCK_BYTES);
+
+			__asm__ __volatile__("" : : "r"(p) : "memory");
+			free(p);
+		}
+		ns[burst] = (now_ns() - start_ns) / BURST_PAIRS;
+	}
+	qsort(ns, count, sizeof(*ns), compare);
+	return ns[count / 2];
 }
 
 static NOINLINE double run_below(double (*run)(unsigned long count), unsigned depth,
@@ -195,6 +236,8 @@ int main(void)
 			printf("%.3f\n", run_below(run_pairs, n, count));
 		} else if (sscanf(line, "walks %lu %u", &count, &n) == 2) {
 			printf("%.3f\n", run_below(run_walks, n, count));
+		} else if (sscanf(line, "bursts %lu %u", &count, &n) == 2) {
+			printf("%.3f\n", run_below(run_bursts, n, count));
 		} else if (sscanf(line, "churn %lu", &count) == 1) {
 			printf("%.3f\n", run_churn(count));
 		} else if (sscanf(line, "touch %lu", &count) == 1) {

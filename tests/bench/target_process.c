@@ -77,6 +77,12 @@ double target_walks(struct target *target, unsigned long count, unsigned depth)
 	return read_ns(target);
 }
 
+double target_bursts(struct target *target, unsigned long count, unsigned depth)
+{
+	child_send(&target->child, "bursts %lu %u", count, depth);
+	return read_ns(target);
+}
+
 void target_fill(struct target *target, unsigned long count, unsigned stacks)
 {
 	char line[128];

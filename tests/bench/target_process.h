@@ -27,6 +27,8 @@ void target_stop(struct target *target);
 double target_pairs(struct target *target, unsigned long count, unsigned depth);
 /* The same, alternating between two call sites: no stack equals the previous one. */
 double target_walks(struct target *target, unsigned long count, unsigned depth);
+/* The median ns of a pair, 11 of them `count` times, a sleep of a millisecond apart. */
+double target_bursts(struct target *target, unsigned long count, unsigned depth);
 /* Leak `count` blocks from `stacks` call paths. */
 void target_fill(struct target *target, unsigned long count, unsigned stacks);
 /* For allocations.c: the ns of an operation, by its name there. */
