@@ -3,6 +3,9 @@
  * A map from uint64_t to uint64_t: open addressing with linear probing, at most half
  * full, 16 bytes per slot. The target may choose keys (addresses, hashes of stacks), so
  * give hashmap_init() a seed that it cannot know: hashmap_seed().
+ *
+ * No packaged library fits: hash functions of GLib and uthash get no seed of the map,
+ * GLib aborts when memory is out, and uthash adds 56 bytes to each key.
  */
 #ifndef UTIL_HASHMAP_H
 #define UTIL_HASHMAP_H

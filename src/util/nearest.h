@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Suggests known names for a name that was not found. */
+/* Suggests known names for a name that was not found. Debian packages this distance for
+ * Perl, Python and Ruby, but not for C. */
 #ifndef UTIL_NEAREST_H
 #define UTIL_NEAREST_H
 
