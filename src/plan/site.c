@@ -17,7 +17,6 @@
 #include "code/start.h"
 #include "unwind/cfi.h"
 #include "unwind/rules.h"
-#include "unwind_step.h"
 #include "util/cleanup.h"
 
 static unsigned kernel_emulates(void)

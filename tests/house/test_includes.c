@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Includes follow the order of src/CMakeLists.txt: the files of a folder include only
- * folders below it. <bcc/...> is included only in compile/ and symbol/bcc.c. */
+ * folders below it. <bcc/...> is included only in compile/ and symbol/bcc.c, and headers
+ * of probes/ only in the rooms that shared_headers names. */
 #include "check.h"
 
 #include <dirent.h>
@@ -59,12 +60,28 @@ static const struct room {
 	{"manual", {"options"}},
 };
 
-#define ROOM_COUNT (sizeof(rooms) / sizeof(*rooms))
+#define ROOM_COUNT  (sizeof(rooms) / sizeof(*rooms))
 
-/* Rooms that share headers with the probes. */
-static const char *const with_abi[] = {"unwind",  "bpf",   "kernel_heap", "compile",
-				       "attach",  "drain", "unwind_miss", "trace",
-				       "options", NULL};
+#define SHARERS_MAX 8
+
+/* The headers of probes/, and the rooms that share them. */
+static const struct shared {
+	const char *name;
+	const char *rooms[SHARERS_MAX + 1];
+} shared_headers[] = {
+	{"abi.h",
+	 {"bpf", "kernel_heap", "compile", "attach", "drain", "unwind_miss", "trace"}},
+	{"abi_sites.h", {NULL}}, /* by abi.h */
+	{"abi_walk.h", {"compile", "drain", "unwind_miss", "trace"}},
+	{"peak_record.h", {"drain"}},
+	{"traffic_record.h", {"compile", "drain"}},
+	{"unwind_step.h", {"unwind", "code", "unwind_miss"}},
+};
+
+#define SHARED_COUNT (sizeof(shared_headers) / sizeof(*shared_headers))
+
+/* Of each header, by the index of a room: the room includes it. */
+static bool is_shared_with[SHARED_COUNT][SHARERS_MAX];
 
 static const struct room *find_room(const char *name)
 {
@@ -89,13 +106,34 @@ static bool may_include(const struct room *room, const char *other)
 	return false;
 }
 
-static bool is_in(const char *name, const char *const list[])
+static const struct shared *find_shared(const char *name)
 {
-	for (size_t i = 0; list[i]; i++) {
-		if (!strcmp(list[i], name))
-			return true;
+	for (size_t i = 0; i < SHARED_COUNT; i++) {
+		if (!strcmp(shared_headers[i].name, name))
+			return &shared_headers[i];
+	}
+	return NULL;
+}
+
+/* May the room include this header of probes/? */
+static bool shares(const struct room *room, const struct shared *header)
+{
+	for (size_t i = 0; header->rooms[i]; i++) {
+		if (strcmp(header->rooms[i], room->name) != 0)
+			continue;
+		is_shared_with[header - shared_headers][i] = true;
+		return true;
 	}
 	return false;
+}
+
+/* The name of an included header without a folder. False: it is another line. */
+static bool header_of(const char *line, char ret[64])
+{
+	int end = 0;
+
+	sscanf(line, "#include \"%63[a-z_.]\"%n", ret, &end);
+	return end;
 }
 
 /* The room of an included header: what is before the last '/'. False: it has none. */
@@ -129,9 +167,14 @@ static unsigned check_file(const struct room *room, const char *path)
 			judged++;
 			CHECK(bcc_file);
 		}
-		if (!strncmp(line, "#include \"abi", 13)) {
+		if (header_of(line, other)) {
+			const struct shared *header = find_shared(other);
+
 			judged++;
-			CHECK(is_in(room->name, with_abi));
+			check_state.checks++;
+			if (!header || !shares(room, header))
+				CHECK_FAIL("%s includes %s, which has no rule for %s",
+					   path, other, room->name);
 		}
 		if (!room_of(line, other))
 			continue;
@@ -170,6 +213,27 @@ static void includes_run_one_way(void)
 	}
 	/* Checks that the test has found include lines. */
 	CHECK(judged > 1000);
+}
+
+/* After includes_run_one_way(), which has noted who includes them. */
+static void every_shared_header_has_a_rule(void)
+{
+	DIR *dir = opendir(SOURCE_DIR "/probes");
+
+	REQUIRE(dir);
+	for (struct dirent *e; (e = readdir(dir));) {
+		const char *dot = strrchr(e->d_name, '.');
+
+		if (dot && !strcmp(dot, ".h") && !find_shared(e->d_name))
+			CHECK_FAIL("probes/%s has no rule", e->d_name);
+	}
+	closedir(dir);
+	for (size_t i = 0; i < SHARED_COUNT; i++)
+		for (size_t k = 0; shared_headers[i].rooms[k]; k++)
+			if (!is_shared_with[i][k])
+				CHECK_FAIL("%s does not include %s",
+					   shared_headers[i].rooms[k],
+					   shared_headers[i].name);
 }
 
 /* A folder without a rule would not be checked. */
@@ -298,6 +362,7 @@ static void the_drawing_shows_the_rules(void)
 int main(void)
 {
 	RUN(includes_run_one_way);
+	RUN(every_shared_header_has_a_rule);
 	RUN(every_folder_is_a_room);
 	RUN(the_drawing_shows_the_rules);
 	return check_done();
