@@ -325,8 +325,8 @@ ALWAYS_INLINE void linker_reports_code(volatile struct abi_process *process)
 #endif
 
 #ifdef FOLLOW_EXECS
-/* Processes that are not traced, but that what they fork and execute is: --follow-exec-of.
- * The key is the tgid. */
+/* Processes that are not traced themselves, but whose descendants are, from their exec on
+ * (--follow-exec-of). Key: tgid. */
 BPF_F_TABLE("hash", u32, u32, exec_awaited, ENTRIES(PROCESS_SLOTS), 0);
 
 /* enum abi_exec_awaited; 0: it is not in the table. */

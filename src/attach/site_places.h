@@ -19,8 +19,8 @@ static inline struct abi_site_at *site_place(struct abi_site_at sites_at[],
 	return &sites_at[offset % (uint64_t)sysconf(_SC_PAGESIZE)];
 }
 
-/* Announce a meaning, unless another one is known at this place. Then returns false and
- * changes nothing. */
+/* Store the meaning of a probe at this place. False: the place has another meaning, and
+ * keeps it. */
 static inline bool site_announce_alone(struct abi_site_at *at, uint64_t meaning)
 {
 	uint64_t before = 0;
@@ -30,8 +30,8 @@ static inline bool site_announce_alone(struct abi_site_at *at, uint64_t meaning)
 	       before == meaning;
 }
 
-/* Announce a meaning in any case. If a place has several, probes there use their attach
- * cookies. */
+/* Store the meaning of a probe at this place. If the place has another one, it gets
+ * ABI_SITE_SEVERAL: probes there use their attach cookies. */
 static inline void site_announce(struct abi_site_at *at, uint64_t meaning)
 {
 	if (!site_announce_alone(at, meaning))

@@ -18,8 +18,9 @@
 #include "util/regular_file.h"
 #include "util/units.h"
 
-/* Bounds on the work until the mappings are read again. What is beyond them becomes a run
- * that is unread. The time also limits the memory for a huge number of processes. */
+/* Bounds on the work until the mappings are read again. Code that is not read because of
+ * them is an unread run (other_runs.h). The time also bounds the memory, as it bounds the
+ * number of processes that are read. */
 #define SEARCH_NS (10 * UNITS_NS_PER_S)
 #define PAGES_MAX 16384u   /* of a mapping; what is beyond is compared whole */
 #define READS_MAX 1000000u /* of memory: some 2 s */
@@ -76,12 +77,12 @@ struct other_code {
 	VEC(int) unread_pids;           /* whose mappings could not be read */
 	VEC(struct found_file *) files; /* found since the mappings were read */
 	VEC(struct reason *) reasons;
-	/* All CLOCK_MONOTONIC: when all mappings are read again, and when that may be
-	 * done before probes are set; when mappings were last read. */
-	uint64_t end_ns, rested_ns, read_ns;
-	uint64_t spent_ns;   /* on searches since the mappings were read */
-	bool is_complete;    /* the mappings of all processes were read */
-	uint64_t unread;     /* processes left out since the mappings were read */
+	uint64_t end_ns;    /* the results are valid until then, CLOCK_MONOTONIC */
+	uint64_t rested_ns; /* mappings may be read again from then on, CLOCK_MONOTONIC */
+	uint64_t read_ns;   /* mappings were last read then, CLOCK_MONOTONIC */
+	uint64_t spent_ns;  /* on searches since the mappings were read */
+	bool is_complete;   /* the mappings of all processes were read */
+	uint64_t unread;    /* processes left out since the mappings were read */
 	uint64_t unread_max; /* the same, before */
 	int last_unread;     /* pid, so that it counts once */
 	unsigned reads;

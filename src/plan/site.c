@@ -405,7 +405,7 @@ static bool is_dear(const struct return_sites *sites, enum result_width width)
 	return is_stepped && !has_cheap;
 }
 
-/* Can an exception leave the function? For C++ only the name tells. */
+/* May the function throw a C++ exception? Judged by its name alone. */
 static bool may_throw(const struct alloc_function *function)
 {
 	return !strncmp(function->name, "_Zn", 3) || strstr(function->name, "new");

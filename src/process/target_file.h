@@ -68,8 +68,8 @@ bool target_file_changed(const struct target_file *file, int64_t *ret_ns);
  * unknown. */
 bool target_file_names(const struct target_file *file, struct file_names *ret);
 
-/* Is it the file with this name, and which names has it? The file is not opened before
- * this is known, unless only that tells (file_names_check()). */
+/* Is it the file with this name? *ret: its names, valid if true. The file is opened only
+ * if stat(2) cannot answer (file_names_check()). */
 bool target_file_is(const struct target_file *file, const struct file_name *name,
 		    struct file_names *ret);
 

@@ -17,7 +17,7 @@
 #define EPOLL_LINK "anon_inode:[eventpoll]"
 #define URING_LINK "anon_inode:[io_uring]"
 
-/* Longer than both: what is cut off is neither. */
+/* Longer than both names, so a truncated link equals neither. */
 #define LINK_SIZE 32
 
 /* The ring of events of io_setup(2) (aio_private_file(), fs/aio.c) */

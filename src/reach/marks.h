@@ -62,12 +62,12 @@ struct reach_marks {
 	uint64_t waiting_part[REACH_AT_ONCE];
 	uint8_t waiting_level[REACH_AT_ONCE];
 	size_t waiting_count;
-	/* Blocks from this one on will be scanned anyway, and are not put into `todo`. */
+	/* The sweep still comes to this block and to later ones, so they are not put into
+	 * `todo`. REACH_NONE: it comes to no more blocks. */
 	uint32_t ahead;
-	/* The blocks are all that the process has. */
-	bool is_whole;
-	enum reach_gaps gaps; /* of what is swept */
-	bool is_apart;        /* no block is ahead: other threads sweep, too */
+	bool is_whole;        /* `blocks` has all blocks of the process */
+	enum reach_gaps gaps; /* in the region that is being swept */
+	bool is_apart;        /* other threads sweep, too: `ahead` is REACH_NONE */
 	bool no_memory;       /* `todo` lacks blocks: the result is not valid */
 };
 

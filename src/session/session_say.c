@@ -143,7 +143,7 @@ static void say_code(const struct session *s)
 			 path ? "kept in " : "not kept: ", place);
 }
 
-/* Nobody minds less, ns. */
+/* Delays below these are not reported, ns. */
 #define LATE_NS  UINT64_C(1000000000)
 #define START_NS UINT64_C(2000000000)
 

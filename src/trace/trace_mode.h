@@ -62,8 +62,8 @@ struct trace_mode {
 	 * as in drain_blocks(). */
 	struct error *(*drain)(struct tracer *t, const struct drain_slots *slots,
 			       struct snapshot *snap, bool *settled);
-	/* Drop what the slots with gone[slot] set hold; set held[slot] if that is
-	 * anything. */
+	/* Drop the data of each slot with gone[slot]. Set held[slot] if the slot had
+	 * data. */
 	struct error *(*drop_slots)(struct tracer *t, const bool gone[], bool held[]);
 	/* How probes are attached, for -v; NULL: as attach_ops.name says. */
 	const char *(*attach_name)(const struct tracer *t);

@@ -292,8 +292,7 @@ static bool has_executed(struct tracees *ts, struct tracee *t)
 	if (t->check_image && t->proc && !t->executed_ns)
 		look_at_image(t);
 	t->check_image = false;
-	/* Everything that was read about the process may come from that program
-	 * already. */
+	/* The data may already be of the new program. */
 	if (t->is_traced && t->executed_ns < t->image_ns &&
 	    tracer_slot_since_ns(ts->tracer, t->slot) >= t->executed_ns)
 		t->executed_ns = 0;
