@@ -71,7 +71,7 @@ static const struct shared {
 } shared_headers[] = {
 	{"abi.h",
 	 {"bpf", "kernel_heap", "compile", "attach", "drain", "unwind_miss", "trace"}},
-	{"abi_sites.h", {NULL}}, /* by abi.h */
+	{"abi_sites.h", {"compile"}},
 	{"abi_walk.h", {"compile", "drain", "unwind_miss", "trace"}},
 	{"peak_record.h", {"drain"}},
 	{"traffic_record.h", {"compile", "drain"}},
