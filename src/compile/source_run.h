@@ -80,7 +80,7 @@ struct source_run {
 
 	/* --- the kernel --- */
 	struct tick_clock ticks;
-	uint64_t stack_seed; /* ABI_RUN_STACK_SEED: the same in all compilations of a run */
+	uint64_t stack_seed; /* ABI_RUN_STACK_SEED, the same in all compilations */
 	struct kernel_offsets offsets;
 	bool cookies;     /* the kernel has attach cookies (5.15) */
 	bool sessions;    /* and sessions (6.13) */
