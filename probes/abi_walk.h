@@ -91,10 +91,10 @@ enum abi_stack_end {
 
 /* The two hashes of a stack. Begin with the family, the allocator and the seed of the
  * run, then take a step for each frame, and one for the end and the gap. `check` is never
- * 0. A target that does not know the seed cannot make stacks with the same hash, neither
- * its own nor those of other processes. The multiplication at the begin is needed:
- * without it the family would merely offset the first address, and calls of two processes
- * at exactly that distance would have the same hash. */
+ * 0. A target does not know the seed, and cannot make stacks that have one hash. The
+ * multiplication at the begin is needed: without it the family would merely offset the
+ * first address, and calls of two processes at exactly that distance would have the same
+ * hash. */
 struct abi_stack_hash {
 	uint64_t hash, check;
 };

@@ -93,7 +93,7 @@ struct source_run {
 	/* Which programs to compile: bits 1 << enum source_program. Without cookies each
 	 * meaning has an entry program of its own, whatever these bits are. */
 	unsigned programs;
-	/* Sites may have arguments in any register, not only in those of the meanings. */
+	/* Programs read arguments in every register, whatever the meanings need. */
 	bool all_registers;
 	/* The programs use maps that another compilation of the run has created; this
 	 * one's maps stay unused. */
