@@ -231,7 +231,7 @@ static void tcmalloc(void)
 static void mimalloc(void)
 {
 	CHECK_SETUP(.program = "allocators", .preload = "libmimalloc.so.2",
-		    .functions = 37, .labels = {"glibc", "mimalloc"});
+		    .functions = 70, .labels = {"glibc", "mimalloc"});
 }
 
 static void two_allocators_at_once(void)

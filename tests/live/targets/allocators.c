@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls each allocation function that it finds at run time, each from its own call path,
- * and counts what is outstanding. Runs with other allocators preloaded, and is also built
- * with allocators linked statically. Commands: "run N" (allocate N blocks with each
- * function, and free every other one at once), "release", "truth", "count" (the number of
- * functions).
+ * and counts what is outstanding. Some calls are for large blocks, and some fail. Runs
+ * with other allocators preloaded, and is also built with allocators linked statically.
+ * Commands: "run N" (allocate N blocks with each function, and free every other one at
+ * once), "release", "truth", "count" (the number of functions).
  *
  * C++ operators are called by their mangled names (Itanium ABI, size_t is unsigned long).
  */
@@ -47,31 +47,8 @@ void *tc_malloc(size_t) WEAK;
 void *tc_malloc_skip_new_handler(size_t) WEAK;
 void *tc_new(size_t) WEAK;
 void tc_free(void *) WEAK;
+void tc_free_sized(void *, size_t) WEAK;
 void tc_delete_sized(void *, size_t) WEAK;
-
-void *mi_malloc(size_t) WEAK;
-void *mi_zalloc(size_t) WEAK;
-void *mi_calloc(size_t, size_t) WEAK;
-void *mi_mallocn(size_t, size_t) WEAK;
-void *mi_realloc(void *, size_t) WEAK;
-void *mi_reallocn(void *, size_t, size_t) WEAK;
-void *mi_recalloc(void *, size_t, size_t) WEAK;
-void *mi_expand(void *, size_t) WEAK;
-void *mi_malloc_aligned(size_t, size_t) WEAK;
-void *mi_calloc_aligned(size_t, size_t, size_t) WEAK;
-void *mi_realloc_aligned(void *, size_t, size_t) WEAK;
-void *mi_memalign(size_t, size_t) WEAK;
-int mi_posix_memalign(void **, size_t, size_t) WEAK;
-void *mi_heap_get_default(void) WEAK;
-void *mi_heap_malloc(void *, size_t) WEAK;
-void *mi_heap_calloc(void *, size_t, size_t) WEAK;
-void *mi_heap_realloc(void *, void *, size_t) WEAK;
-void *mi_heap_malloc_aligned(void *, size_t, size_t) WEAK;
-void *mi_new(size_t) WEAK;
-void *mi_new_n(size_t, size_t) WEAK;
-void mi_free(void *) WEAK;
-void mi_free_size(void *, size_t) WEAK;
-void mi_free_size_aligned(void *, size_t, size_t) WEAK;
 
 void *_Znwm(size_t) WEAK;
 void *_Znam(size_t) WEAK;
@@ -100,18 +77,32 @@ static const char nothrow;
 /* --- call paths -------------------------------------------------------------------- */
 
 static struct {
-	uint64_t allocations, allocated_bytes, frees, freed_bytes;
+	uint64_t allocations, allocated_bytes, frees, freed_bytes, failures;
 } totals;
 
-/* Counts a realloc's old block, which the same call path allocates and frees. It is 64
- * bytes larger. */
+/* More bytes than any machine has. */
+#define HUGE (SIZE_MAX / 4 / 64 * 64)
+/* Larger than what allocators keep ready. */
+#define LARGE    (1 << 20)
+#define SMALL    1024 /* bytes; the limit of mimalloc's functions for small blocks */
+
+#define OLD_SIZE 64
+
+/* The old block of the last realloc: it is still there if the realloc has failed. */
+static void *old_block;
+#define OLD(block) (old_block = (block))
+
+/* Counts a realloc's old block, which the same call path allocates and frees, and returns
+ * its size. It is larger than the new one or smaller in turn. */
 static size_t first(size_t n)
 {
+	size_t old = n >= HUGE || n / ALIGNMENT % 2 ? OLD_SIZE : n + 64;
+
 	totals.allocations++;
-	totals.allocated_bytes += n + 64;
+	totals.allocated_bytes += old;
 	totals.frees++;
-	totals.freed_bytes += n + 64;
-	return n + 64;
+	totals.freed_bytes += old;
+	return old;
 }
 
 /* Size of the last block after a resize in place, bytes. */
@@ -146,9 +137,9 @@ static size_t resized;
 
 ALLOC(malloc, malloc(n))
 ALLOC(calloc, calloc(n / 8, 8))
-ALLOC(realloc, realloc(malloc(first(n)), n))
+ALLOC(realloc, realloc(OLD(malloc(first(n))), n))
 ALLOC(realloc_null, realloc(NULL, n))
-ALLOC(reallocarray, reallocarray(malloc(first(n)), n / 8, 8))
+ALLOC(reallocarray, reallocarray(OLD(malloc(first(n))), n / 8, 8))
 ALLOC(aligned_alloc, aligned_alloc(ALIGNMENT, n))
 ALLOC(memalign, memalign(ALIGNMENT, n))
 ALLOC(valloc, valloc(n))
@@ -157,18 +148,18 @@ ALLOC_OUT(posix_memalign, posix_memalign(&p, ALIGNMENT, n))
 FREE(free, free(p))
 
 ALLOC(mallocx, mallocx(n, 0))
-ALLOC(rallocx, rallocx(mallocx(first(n), 0), n, 0))
+ALLOC(rallocx, rallocx(OLD(mallocx(first(n), 0)), n, 0))
 RESIZE(xallocx, mallocx(n, 0), xallocx(p, m, 0, 0))
 FREE(dallocx, dallocx(p, 0))
 FREE(sdallocx, sdallocx(p, n, 0))
 
 ALLOC(je_malloc, je_malloc(n))
 ALLOC(je_calloc, je_calloc(n / 8, 8))
-ALLOC(je_realloc, je_realloc(je_malloc(first(n)), n))
+ALLOC(je_realloc, je_realloc(OLD(je_malloc(first(n))), n))
 ALLOC(je_aligned_alloc, je_aligned_alloc(ALIGNMENT, n))
 ALLOC_OUT(je_posix_memalign, je_posix_memalign(&p, ALIGNMENT, n))
 ALLOC(je_mallocx, je_mallocx(n, 0))
-ALLOC(je_rallocx, je_rallocx(je_mallocx(first(n), 0), n, 0))
+ALLOC(je_rallocx, je_rallocx(OLD(je_mallocx(first(n), 0)), n, 0))
 RESIZE(je_xallocx, je_mallocx(n, 0), je_xallocx(p, m, 0, 0))
 FREE(je_free, je_free(p))
 FREE(je_dallocx, je_dallocx(p, 0))
@@ -178,31 +169,10 @@ ALLOC(tc_malloc, tc_malloc(n))
 ALLOC(tc_malloc_skip, tc_malloc_skip_new_handler(n))
 ALLOC(tc_new, tc_new(n))
 FREE(tc_free, tc_free(p))
+FREE(tc_free_sized, tc_free_sized(p, n))
 FREE(tc_delete_sized, tc_delete_sized(p, n))
 
-ALLOC(mi_malloc, mi_malloc(n))
-ALLOC(mi_zalloc, mi_zalloc(n))
-ALLOC(mi_calloc, mi_calloc(n / 8, 8))
-ALLOC(mi_mallocn, mi_mallocn(n / 8, 8))
-ALLOC(mi_realloc, mi_realloc(mi_malloc(first(n)), n))
-ALLOC(mi_reallocn, mi_reallocn(mi_malloc(first(n)), n / 8, 8))
-ALLOC(mi_recalloc, mi_recalloc(mi_zalloc(first(n)), n / 8, 8))
-RESIZE(mi_expand, mi_malloc(n), mi_expand(p, m))
-ALLOC(mi_malloc_aligned, mi_malloc_aligned(n, ALIGNMENT))
-ALLOC(mi_calloc_aligned, mi_calloc_aligned(n / 8, 8, ALIGNMENT))
-ALLOC(mi_realloc_aligned,
-      mi_realloc_aligned(mi_malloc_aligned(first(n), ALIGNMENT), n, ALIGNMENT))
-ALLOC(mi_memalign, mi_memalign(ALIGNMENT, n))
-ALLOC_OUT(mi_posix_memalign, mi_posix_memalign(&p, ALIGNMENT, n))
-ALLOC(mi_heap_malloc, mi_heap_malloc(mi_heap_get_default(), n))
-ALLOC(mi_heap_calloc, mi_heap_calloc(mi_heap_get_default(), n / 8, 8))
-ALLOC(mi_heap_realloc, mi_heap_realloc(mi_heap_get_default(), mi_malloc(first(n)), n))
-ALLOC(mi_heap_malloc_aligned, mi_heap_malloc_aligned(mi_heap_get_default(), n, ALIGNMENT))
-ALLOC(mi_new, mi_new(n))
-ALLOC(mi_new_n, mi_new_n(n / 8, 8))
-FREE(mi_free, mi_free(p))
-FREE(mi_free_size, mi_free_size(p, n))
-FREE(mi_free_size_aligned, mi_free_size_aligned(p, n, ALIGNMENT))
+#include "mimalloc_calls.h"
 
 ALLOC(new, _Znwm(n))
 ALLOC(new_array, _Znam(n))
@@ -228,18 +198,26 @@ FREE(delete_array_aligned_nothrow,
      _ZdaPvSt11align_val_tRKSt9nothrow_t(p, ALIGNMENT, &nothrow))
 
 /* A function that allocates and one that frees. `needs` are the library functions that
- * they call. OP_RESIZE: the block is resized in place. */
+ * they call. OP_RESIZE: the block is resized in place. OP_SMALL: it must be small.
+ * OP_THROWS: a failed call does not return. */
 static const struct op {
 	const char *site;
 	void *(*make)(size_t n);
 	void (*end)(void *p, size_t n);
 	void *needs[2];
-	bool resizes;
+	enum {
+		USUAL,
+		RESIZES,
+		IS_SMALL,
+		THROWS
+	} kind;
 } ops[] = {
-#define OP(name, freeing, a, b)                                                          \
-	{"site_" #name, site_##name, end_##freeing, {(void *)a, (void *)b}, false},
-#define OP_RESIZE(name, freeing, a, b)                                                   \
-	{"site_" #name, site_##name, end_##freeing, {(void *)a, (void *)b}, true},
+#define OP_KIND(name, freeing, a, b, kind)                                               \
+	{"site_" #name, site_##name, end_##freeing, {(void *)a, (void *)b}, kind},
+#define OP(name, freeing, a, b)        OP_KIND(name, freeing, a, b, USUAL)
+#define OP_RESIZE(name, freeing, a, b) OP_KIND(name, freeing, a, b, RESIZES)
+#define OP_SMALL(name, freeing, a, b)  OP_KIND(name, freeing, a, b, IS_SMALL)
+#define OP_THROWS(name, freeing, a, b) OP_KIND(name, freeing, a, b, THROWS)
 	/* clang-format off */
 	OP(malloc, free, malloc, free)
 	OP(calloc, free, calloc, free)
@@ -265,40 +243,23 @@ static const struct op {
 	OP(je_rallocx, je_sdallocx, je_rallocx, je_sdallocx)
 	OP_RESIZE(je_xallocx, je_dallocx, je_xallocx, je_dallocx)
 	OP(tc_malloc, tc_free, tc_malloc, tc_free)
+	OP(tc_malloc, tc_free_sized, tc_malloc, tc_free_sized)
 	OP(tc_malloc_skip, tc_free, tc_malloc_skip_new_handler, tc_free)
-	OP(tc_new, tc_delete_sized, tc_new, tc_delete_sized)
-	OP(mi_malloc, mi_free, mi_malloc, mi_free)
-	OP(mi_zalloc, mi_free, mi_zalloc, mi_free)
-	OP(mi_calloc, mi_free, mi_calloc, mi_free)
-	OP(mi_mallocn, mi_free_size, mi_mallocn, mi_free_size)
-	OP(mi_realloc, mi_free, mi_realloc, mi_free)
-	OP(mi_reallocn, mi_free, mi_reallocn, mi_free)
-	OP(mi_recalloc, mi_free, mi_recalloc, mi_free)
-	OP_RESIZE(mi_expand, mi_free, mi_expand, mi_free)
-	OP(mi_malloc_aligned, mi_free_size_aligned, mi_malloc_aligned, mi_free_size_aligned)
-	OP(mi_calloc_aligned, mi_free, mi_calloc_aligned, mi_free)
-	OP(mi_realloc_aligned, mi_free, mi_realloc_aligned, mi_free)
-	OP(mi_memalign, mi_free, mi_memalign, mi_free)
-	OP(mi_posix_memalign, mi_free, mi_posix_memalign, mi_free)
-	OP(mi_heap_malloc, mi_free, mi_heap_malloc, mi_free)
-	OP(mi_heap_calloc, mi_free, mi_heap_calloc, mi_free)
-	OP(mi_heap_realloc, mi_free, mi_heap_realloc, mi_free)
-	OP(mi_heap_malloc_aligned, mi_free, mi_heap_malloc_aligned, mi_free)
-	OP(mi_new, mi_free, mi_new, mi_free)
-	OP(mi_new_n, mi_free, mi_new_n, mi_free)
-	OP(new, delete, _Znwm, _ZdlPv)
-	OP(new_array, delete_array, _Znam, _ZdaPv)
+	OP_THROWS(tc_new, tc_delete_sized, tc_new, tc_delete_sized)
+	MIMALLOC_OPS
+	OP_THROWS(new, delete, _Znwm, _ZdlPv)
+	OP_THROWS(new_array, delete_array, _Znam, _ZdaPv)
 	OP(new_nothrow, delete_nothrow, _ZnwmRKSt9nothrow_t, _ZdlPvRKSt9nothrow_t)
 	OP(new_array_nothrow, delete_array_nothrow, _ZnamRKSt9nothrow_t,
 	   _ZdaPvRKSt9nothrow_t)
-	OP(new, delete_sized, _Znwm, _ZdlPvm)
-	OP(new_array, delete_array_sized, _Znam, _ZdaPvm)
-	OP(new_aligned, delete_aligned, _ZnwmSt11align_val_t, _ZdlPvSt11align_val_t)
-	OP(new_array_aligned, delete_array_aligned, _ZnamSt11align_val_t,
+	OP_THROWS(new, delete_sized, _Znwm, _ZdlPvm)
+	OP_THROWS(new_array, delete_array_sized, _Znam, _ZdaPvm)
+	OP_THROWS(new_aligned, delete_aligned, _ZnwmSt11align_val_t, _ZdlPvSt11align_val_t)
+	OP_THROWS(new_array_aligned, delete_array_aligned, _ZnamSt11align_val_t,
 	   _ZdaPvSt11align_val_t)
-	OP(new_aligned, delete_sized_aligned, _ZnwmSt11align_val_t,
+	OP_THROWS(new_aligned, delete_sized_aligned, _ZnwmSt11align_val_t,
 	   _ZdlPvmSt11align_val_t)
-	OP(new_array_aligned, delete_array_sized_aligned, _ZnamSt11align_val_t,
+	OP_THROWS(new_array_aligned, delete_array_sized_aligned, _ZnamSt11align_val_t,
 	   _ZdaPvmSt11align_val_t)
 	OP(new_aligned_nothrow, delete_aligned_nothrow,
 	   _ZnwmSt11align_val_tRKSt9nothrow_t, _ZdlPvSt11align_val_tRKSt9nothrow_t)
@@ -308,7 +269,7 @@ static const struct op {
 };
 
 #define OP_COUNT (sizeof(ops) / sizeof(ops[0]))
-#define KEPT_MAX 100000
+#define KEPT_MAX 250000
 
 static struct kept {
 	void *p;
@@ -369,11 +330,48 @@ static void make(const struct op *op, size_t n, bool keep)
 	totals.freed_bytes += block.n;
 }
 
+/* libstdc++'s operators call the others, and fail by an exception, which is a block, too.
+ * They may be in the program itself. */
+static bool can_fail(const struct op *op)
+{
+	Dl_info info;
+
+	if (strncmp(op->site, "site_new", 8))
+		return op->kind == USUAL;
+	return op->kind == USUAL && dladdr(op->needs[0], &info) &&
+	       strstr(info.dli_fname, ".so") && !strstr(info.dli_fname, "libstdc++");
+}
+
+/* A call that fails. A resized block is then still there. */
+static void fail(const struct op *op)
+{
+	old_block = NULL;
+	if (op->make(HUGE))
+		_exit(96);
+	totals.failures++;
+	if (old_block)
+		op->end(old_block, OLD_SIZE);
+}
+
+/* Sizes, bytes. Two of 2,000 are large: the allocator asks the kernel for them. */
+static size_t size_of(const struct op *op, size_t i)
+{
+	if (op->kind == IS_SMALL)
+		return ALIGNMENT * (1 + i % (SMALL / ALIGNMENT));
+	return ALIGNMENT * (1 + i % 50) + (i % 2000 / 2 == 500 ? LARGE : 0);
+}
+
 static void run(size_t count)
 {
-	for (const struct op *op = ops; op < ops + OP_COUNT; op++)
-		for (size_t i = 0; is_there(op) && i < 2 * count; i++)
-			make(op, ALIGNMENT * (1 + i % 50), i & 1);
+	for (const struct op *op = ops; op < ops + OP_COUNT; op++) {
+		bool fails = can_fail(op);
+
+		for (size_t i = 0; is_there(op) && i < 2 * count; i++) {
+			make(op, size_of(op, i), i & 1);
+			if (fails && i % 500 == 250)
+				fail(op);
+		}
+	}
 }
 
 static void release(void)
@@ -432,10 +430,10 @@ static void say_truth(void)
 		comma = ",";
 	}
 	put("],\"allocations\":%llu,\"allocated_bytes\":%llu,\"frees\":%llu,"
-	    "\"freed_bytes\":%llu,\"failures\":0}",
+	    "\"freed_bytes\":%llu,\"failures\":%llu}",
 	    (unsigned long long)totals.allocations,
 	    (unsigned long long)totals.allocated_bytes, (unsigned long long)totals.frees,
-	    (unsigned long long)totals.freed_bytes);
+	    (unsigned long long)totals.freed_bytes, (unsigned long long)totals.failures);
 	flush();
 }
 
