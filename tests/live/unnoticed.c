@@ -215,6 +215,7 @@ static void check_traced(const struct outcome *outcome)
 static void check_counts(const struct outcome *outcome)
 {
 	json_t *totals = live_get(outcome->report, "heap.totals");
+	int64_t bytes = live_int(outcome->truth, "bytes");
 	int64_t failures = live_int(outcome->truth, "failures");
 	int64_t left =
 		live_int(outcome->truth, "left") - live_int(outcome->truth, "unseen");
@@ -223,6 +224,9 @@ static void check_counts(const struct outcome *outcome)
 		  live_int(outcome->truth, "allocations"));
 	CHECK_INT(live_int(totals, "frees"), live_int(outcome->truth, "frees"));
 	CHECK_INT(live_int(outcome->report, "heap.live_blocks"), 0);
+	/* All blocks have been freed. */
+	CHECK_INT(live_int(totals, "allocated_bytes"), bytes);
+	CHECK_INT(live_int(totals, "freed_bytes"), bytes);
 	/* A call that ends with an exception has failed or was abandoned. */
 	CHECK_INT(live_int(totals, "failures") +
 			  live_int(outcome->report, "losses.calls_abandoned"),

@@ -19,6 +19,7 @@
 /* Atomic: several threads count. */
 static struct {
 	unsigned long allocations, frees;
+	unsigned long bytes;    /* of all allocations */
 	unsigned long failures; /* failed calls, and calls that ended with an exception */
 	unsigned long left;     /* calls left by longjmp() */
 	unsigned long unseen;   /* of these, those that did not reach their probe */
@@ -26,10 +27,17 @@ static struct {
 
 #define COUNT(what) __atomic_fetch_add(&truth.what, 1, __ATOMIC_RELAXED)
 
-static inline void *counted(void *block)
+static inline void count_allocation(size_t size)
+{
+	COUNT(allocations);
+	__atomic_fetch_add(&truth.bytes, size, __ATOMIC_RELAXED);
+}
+
+/* `size`: as asked for, bytes. */
+static inline void *counted(void *block, size_t size)
 {
 	if (block)
-		COUNT(allocations);
+		count_allocation(size);
 	else
 		COUNT(failures);
 	return block;
@@ -74,10 +82,11 @@ static inline int answer(const struct work works[], int argc, char *argv[])
 				work->run(line, sizeof(line));
 		say(line);
 		snprintf(line, sizeof(line),
-			 "\n{\"allocations\":%lu,\"frees\":%lu,\"failures\":%lu,"
+			 "\n{\"allocations\":%lu,\"frees\":%lu,\"bytes\":%lu,"
+			 "\"failures\":%lu,"
 			 "\"left\":%lu,\"unseen\":%lu}\n",
-			 truth.allocations, truth.frees, truth.failures, truth.left,
-			 truth.unseen);
+			 truth.allocations, truth.frees, truth.bytes, truth.failures,
+			 truth.left, truth.unseen);
 		say(line);
 	}
 	return 0;

@@ -48,7 +48,7 @@ static uint64_t sum = 1;
 /* Writes to the whole block and adds up its bytes. */
 static void *used(void *block, size_t size)
 {
-	unsigned char *bytes = counted(block);
+	unsigned char *bytes = counted(block, size);
 
 	if (!bytes)
 		_exit(3);
@@ -87,7 +87,7 @@ static void allocate(size_t size)
 	blocks[3] = used(calloc(1, size), size);
 	/* mremap() would move larger blocks, and the filter forbids it. */
 	if (size < LARGE) {
-		blocks[2] = used(renewed(blocks[2], size + 100), size);
+		blocks[2] = used(renewed(blocks[2], size + 100), size + 100);
 		blocks[3] = used(renewed_array(blocks[3], size - 200), size - 200);
 	}
 	if (posix_memalign(&blocks[4], 4096, size))

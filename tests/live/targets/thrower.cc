@@ -47,7 +47,7 @@ NOINLINE char *keep()
 {
 	char *block = new char[COUNTED_SIZE + 4000];
 
-	COUNT(allocations);
+	count_allocation(COUNTED_SIZE + 4000);
 	memset(block, 1, 100);
 	return block;
 }
@@ -116,7 +116,7 @@ NOINLINE void *own_new(int form)
 		if (posix_memalign(&block, 64, sizes[3]))
 			block = nullptr;
 	}
-	if (!counted(block))
+	if (!counted(block, sizes[form]))
 		throw std::bad_alloc();
 	return block;
 }

@@ -26,15 +26,16 @@ NOINLINE static void *allocate(unsigned form, size_t size)
 
 	switch (form % FORMS) {
 	case 0:
-		return counted(malloc(size));
+		return counted(malloc(size), size);
 	case FORM_CALLOC:
-		return counted(calloc(size / 100, 100));
+		return counted(calloc(size / 100, 100), size / 100 * 100);
 	case 2:
-		return counted(realloc(NULL, size));
+		return counted(realloc(NULL, size), size);
 	case 3:
-		return counted(posix_memalign(&block, 256, size) ? NULL : block);
+		return counted(posix_memalign(&block, 256, size) ? NULL : block, size);
 	default:
-		return counted(aligned_alloc(64, (size + 63) / 64 * 64));
+		size = (size + 63) / 64 * 64;
+		return counted(aligned_alloc(64, size), size);
 	}
 }
 
