@@ -459,9 +459,11 @@ static void find_returns(struct site_code *c, const struct allocator_function *f
 		why = returns_find(&c->returns, &request, &site->returns);
 	if (!why)
 		find_cfi(c, &site->returns);
-	if (!why && is_dear(&site->returns, request.width) &&
-	    !c->options.no_return_probes && !may_throw(found->function) &&
-	    c->file.target->proc && !site_refused_return(c->file.target))
+	/* Functions that return a block through a pointer are called seldom. */
+	if (!why && found->function->effect != EFFECT_ALLOC_OUT &&
+	    is_dear(&site->returns, request.width) && !c->options.no_return_probes &&
+	    !may_throw(found->function) && c->file.target->proc &&
+	    !site_refused_return(c->file.target))
 		why = "its result is settled by no instruction that is emulated";
 	if (why)
 		return_sites_deinit(&site->returns);

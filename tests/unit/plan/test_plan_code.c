@@ -396,6 +396,55 @@ static void made_code(void)
 	rmdir(dir);
 }
 
+/* Only the return instructions of these functions see all calls. To step it costs more
+ * than a return probe. posix_memalign() is called so seldom that it is stepped. */
+static void dear_results(void)
+{
+	static const struct built_symbol symbols[] = {
+		{"malloc", STB_GLOBAL, STT_FUNC, 1, 0x200, false},
+		{"free", STB_GLOBAL, STT_FUNC, 1, 0x220, false},
+		{"posix_memalign", STB_GLOBAL, STT_FUNC, 1, 0x240, false},
+	};
+	/* push %rbp; lea 64(%rdi), %rax; pop %rbp; ret */
+	static const unsigned char allocates[] = {0x55, 0x48, 0x8d, 0x47, 64, 0x5d, 0xc3};
+	static const unsigned char releases[] = {0x55, 0x5d, 0xc3};
+	static const unsigned char stores[] = {
+		0xb8, 22,   0,    0, 0, /* mov $22, %eax */
+		0x85, 0xf6,             /* test %esi, %esi */
+		0x74, 5,                /* je the return */
+		0x48, 0x89, 0x3f,       /* mov %rdi, (%rdi) */
+		0x31, 0xc0,             /* xor %eax, %eax */
+		0xc3                    /* ret */
+	};
+	static struct built_image image;
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	const struct plan_site *site;
+	const char *dir = child_tmpdir();
+	struct child child;
+	char path[96];
+
+	built_make(&image, symbols, COUNT(symbols));
+	memcpy(image.bytes + 0x200, allocates, sizeof(allocates));
+	memcpy(image.bytes + 0x220, releases, sizeof(releases));
+	memcpy(image.bytes + 0x240, stores, sizeof(stores));
+	snprintf(path, sizeof(path), "%s/program", dir);
+	built_write(path, image.bytes, image.size);
+	REQUIRE(child_exec(path, &child));
+	REQUIRE(!build(child.pid, NULL, false, &plan));
+	site = site_of(plan, "malloc");
+	REQUIRE(site);
+	CHECK_STR(site->no_returns ? site->no_returns : "",
+		  "its result is settled by no instruction that is emulated");
+	site = site_of(plan, "posix_memalign");
+	REQUIRE(site);
+	CHECK(!site->no_returns);
+	REQUIRE(site->returns.list.len == 1);
+	CHECK(!site->returns.list.data[0].is_emulated);
+	child_end(&child);
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct own_libc libc = own_libc_begin();
@@ -405,6 +454,7 @@ int main(void)
 	RUN(own_breakpoints);
 	RUN(changed_functions);
 	RUN(made_code);
+	RUN(dear_results);
 	own_libc_end(&libc);
 	return check_done();
 }
