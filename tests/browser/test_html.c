@@ -134,7 +134,8 @@ static void a_call_path_unfolds(void)
 	CHECK_INT(browser_number(browser, visible), 1);
 	check_shows("#stacks tbody tr:nth-child(1) .path ol",
 		    "malloc+0x10 [libc.so.6] [libblob.so]+0x10 "
-		    "main_loop+0x10 [leaky] cut at the limit of the stack depth");
+		    "main_loop+0x10 [leaky] truncated: stack depth limit, raise "
+		    "--stack-depth");
 	check_shows("#stacks tbody tr:nth-child(1) .path .note",
 		    "Allocated 2.0 MiB in 32 blocks, freed 2.9 KiB in 30, 2 of them "
 		    "temporary; held at most 2.0 MiB.");
