@@ -152,7 +152,7 @@ static bool has_return(const struct reading *r, uint64_t address)
 	size = code ? r->source->read(r->source->arg, address, code,
 				      (size_t)(end - address))
 		    : 0;
-	while (at < size && work_spend(r->source->work, 1)) {
+	while (at < size && work_spend(r->source->work, WORK_DECODE)) {
 		insn_decode(code + at, size - at, &insn);
 		if (insn.kind == INSN_RET)
 			return true;

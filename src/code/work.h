@@ -15,6 +15,7 @@
  * measured: the result is the same on every machine. */
 #define WORK_FUNCTION 100 /* to find a function's bounds, and to copy its code */
 #define WORK_NAME     100 /* to look up which function a call leads to */
+#define WORK_DECODE   4   /* to decode an instruction only for its length and kind */
 #define WORK_VALUES   4   /* to follow the values over an instruction */
 
 struct work {
