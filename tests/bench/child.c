@@ -37,6 +37,9 @@ struct child child_start(const char *const argv[])
 		die("cannot fork: %s", strerror(errno));
 	if (child.pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* A shell lets what it starts in the background ignore it, and tracers
+		 * that inherit this cannot be stopped by it. */
+		signal(SIGINT, SIG_DFL);
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
 		dup2(err[1], STDERR_FILENO);
