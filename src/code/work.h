@@ -6,9 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The limit of one plan, for all of its files: about a second for the worst code. It is
- * 11 times what the largest packaged library takes (jemalloc 5.2 and 5.3: 2.3 million).
- */
+/* The limit for one file: about a second for the worst code. It is 11 times what the
+ * largest packaged library takes (jemalloc 5.2 and 5.3: 2.3 million). */
 #define WORK_MAX UINT64_C(25000000)
 
 /* Costs. The unit is one look at an instruction, 10 to 50 ns. They are counted, not

@@ -409,9 +409,12 @@ static struct error *build_on(const struct site_target *target,
 
 	on.returns = &returns;
 	on.budget = &budget;
-	on.work = &plan->work;
-	for (size_t i = 0; i < plan->objects.len && !err; i++)
+	for (size_t i = 0; i < plan->objects.len && !err; i++) {
+		/* No file of the process can use up the work of another: the C library's
+		 * functions would get return probes, perhaps in all processes. */
+		on.work = &plan->objects.data[i].work;
 		err = fill(&plan->objects.data[i], options, &on);
+	}
 	plan->refusal = returns.refusal;
 	if (!err)
 		err = check(plan, options);

@@ -149,6 +149,7 @@ struct plan_object {
 	VEC(struct plan_site) sites; /* in the order of the table of functions */
 	VEC(struct plan_skip) skipped;
 	VEC(const struct alloc_function *) missing; /* common functions not found */
+	struct work work;                           /* of analysing its code */
 };
 
 void plan_object_deinit(struct plan_object *object);
@@ -164,7 +165,6 @@ struct plan {
 	/* The answer of plan_options.refuse_returns(), if a function would have had a
 	 * return probe. NULL: no function would, or it is safe. Static. */
 	const char *refusal;
-	struct work work; /* of analysing the code of all objects */
 };
 
 /*

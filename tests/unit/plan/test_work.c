@@ -28,7 +28,7 @@ static void endless_calls(void)
 	REQUIRE(!build_path(TEST_ENDLESS, "endless", &unmapped, &plan));
 	printf("     %.2f s\n", check_cpu_s() - before_s);
 	CHECK(check_cpu_s() - before_s < SLOW_S);
-	CHECK(plan->work.is_over);
+	CHECK(only(plan)->work.is_over);
 	/* As for other code that is not understood: a return probe, or none. */
 	site = site_of(plan, "malloc");
 	REQUIRE(site);
@@ -36,6 +36,38 @@ static void endless_calls(void)
 	CHECK(!site->returns.list.len);
 	REQUIRE(skip_of(plan, "_Znwm"));
 	CHECK_INT(skip_of(plan, "_Znwm")->why, PLAN_SKIP_REFUSED);
+}
+
+static void scan(const char *path, struct allocators *found)
+{
+	const struct allocator_options how = {0};
+	struct allocator_file file = {.module_path = path};
+	char *stripped = NULL;
+
+	REQUIRE(!target_file_named(NULL, path, &file.file));
+	REQUIRE(!allocators_scan(&file, &how, found, &stripped));
+	target_file_release(file.file);
+	free(stripped);
+}
+
+/* The C library behind such a file is followed as usual: its functions must not get
+ * return probes, which may be in all processes. */
+static void each_file_has_its_own(void)
+{
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	struct allocators found = {0};
+	const struct plan_object *libc;
+
+	scan(TEST_ENDLESS, &found);
+	scan(LIBRARY_FOLDER "libc.so.6", &found);
+	REQUIRE(!plan_build_for(&found, &unmapped, &plan));
+	REQUIRE(plan->objects.len == 2);
+	CHECK(plan->objects.data[0].work.is_over);
+	libc = &plan->objects.data[1];
+	CHECK(libc->work.done > 0 && !libc->work.is_over);
+	CHECK(libc->sites.len > 5);
+	vec_foreach (site, &libc->sites)
+		CHECK(!site->no_returns);
 }
 
 /* Raise *most to the part of the limit that the library's analysis takes. */
@@ -48,11 +80,11 @@ static void judge(const char *path, double *most)
 	err = build_path(path, "library", &unmapped, &plan);
 	if (err)
 		return;
-	part = (double)plan->work.done / (double)WORK_MAX;
-	printf("     %s: %" PRIu64 ", %.1f ms\n", path, plan->work.done,
+	part = (double)only(plan)->work.done / (double)WORK_MAX;
+	printf("     %s: %" PRIu64 ", %.1f ms\n", path, only(plan)->work.done,
 	       1000 * (check_cpu_s() - before_s));
-	CHECK(plan->work.done > 0);
-	CHECK(!plan->work.is_over);
+	CHECK(only(plan)->work.done > 0);
+	CHECK(!only(plan)->work.is_over);
 	if (part > *most)
 		*most = part;
 }
@@ -91,5 +123,6 @@ int main(void)
 		check_skip("memtrace does not follow this machine's code");
 	RUN(packaged_libraries);
 	RUN(endless_calls);
+	RUN(each_file_has_its_own);
 	return check_done();
 }
