@@ -59,15 +59,21 @@ static struct entry_name name_of(const struct cache_key *key)
 
 /* --- the directory ---------------------------------------------------------------- */
 
+/* The variable is ignored if file capabilities give memtrace more rights than its user
+ * has: the user could put code into the cache. */
+static const char *directory_path(void)
+{
+	const char *named = secure_getenv(CACHE_ENV);
+
+	return named && *named ? named : CACHE_PATH;
+}
+
 struct error *cache_open(struct cache *ret)
 {
-	/* Ignored if file capabilities give memtrace more rights than its user has: the
-	 * user could put code into the cache. */
-	const char *named = secure_getenv(CACHE_ENV);
 	struct stat st;
 
 	ret->dir = -1;
-	ret->path = strdup(named && *named ? named : CACHE_PATH);
+	ret->path = strdup(directory_path());
 	if (!ret->path)
 		return error_no_memory();
 	if (mkdir(ret->path, 0700) && errno != EEXIST)
@@ -219,8 +225,7 @@ static void prune(int dir_fd)
 
 bool cache_is_empty(void)
 {
-	const char *path = secure_getenv(CACHE_ENV);
-	_cleanup_(closedirp) DIR *dir = opendir(path && *path ? path : CACHE_PATH);
+	_cleanup_(closedirp) DIR *dir = opendir(directory_path());
 	const struct dirent *at;
 
 	if (!dir)
