@@ -504,7 +504,7 @@ bool values_find(const struct cfg *cfg, enum result_width width, values_calls_fn
 	bool ok = ret->results && ret->held && f.effects && f.has_news;
 
 	if (ok) {
-		work_spend(cfg->work, WORK_VALUES * cfg->insns.len);
+		spend_sweep(cfg);
 		find_slots(&f);
 		vec_foreach (at, &cfg->insns)
 			f.effects[at - cfg->insns.data] = find_effect(&f, at);

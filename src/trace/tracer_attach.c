@@ -181,16 +181,9 @@ static struct error *load_inside(struct tracer *t)
 }
 
 /* Can probes inside the function see whole calls? */
-static bool has_body(const struct tracer *t, const struct plan_site *site,
-		     unsigned allocator, unsigned number)
+static bool has_body(const struct tracer *t, const struct plan_site *site)
 {
-	if (!site->body.count || !tracer_uses_bodies(t, t->attachment.ops))
-		return false;
-	for (size_t i = 0; i < site->body.count; i++)
-		if (!source_serves(t->source, source_body_site(site, &site->body.sites[i],
-							       allocator, number)))
-			return false;
-	return true;
+	return site->body.count && tracer_uses_bodies(t, t->attachment.ops);
 }
 
 static struct error *collect_body(struct tracer *t, const struct plan_object *object,
@@ -251,13 +244,9 @@ static bool has_returns(const struct tracer *t, const struct addition *a,
 		const struct attached_site *other = find_place(t, a, &place);
 		uint64_t meaning = source_return_site(site, at, allocator);
 
-		if (!source_serves(t->source, meaning) ||
-		    (other && (other->meaning ^ meaning) & ~(uint64_t)ABI_RESULT_SHARED))
+		if (other && (other->meaning ^ meaning) & ~(uint64_t)ABI_RESULT_SHARED)
 			return false;
 	}
-	vec_foreach (at, &site->returns.entries)
-		if (!source_serves(t->source, source_entry_site(site, at, allocator, 0)))
-			return false;
 	return true;
 }
 
@@ -331,7 +320,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 				    site->function->name);
 	if (!vec_push(&a->sites, id))
 		return error_no_memory();
-	bool has_body_sites = has_body(t, site, allocator, number);
+	bool has_body_sites = has_body(t, site);
 
 	if (has_body_sites || inside) {
 		struct error *err = load_inside(t);

@@ -27,10 +27,6 @@ static bool is_session(const struct tracer *t, const struct attach_ops *ops,
 static bool is_inside(const struct tracer *t, const struct attach_ops *ops,
 		      const struct plan_site *site)
 {
-	vec_foreach (at, &site->returns.entries)
-		if (t->source &&
-		    !source_serves(t->source, source_entry_site(site, at, 0, 0)))
-			return false;
 	return (site->body.count || site->returns.is_complete) &&
 	       tracer_uses_bodies(t, ops);
 }
