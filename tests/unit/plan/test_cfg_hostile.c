@@ -51,7 +51,7 @@ static const struct {
 	{RESULT_WORD, VALUE_ARG0},     {RESULT_WORD, VALUE_PRODUCT},
 };
 
-/* Sites that see whole calls. Without any there are no entry sites either. */
+/* Count the sites that see whole calls. A function that has none has no entry sites. */
 static size_t check_wholes(const struct return_sites *sites)
 {
 	size_t count = 0;
