@@ -9,19 +9,6 @@
 #include "util/listen_address.h"
 #include "util/units.h"
 
-/* A run that waits for processes does not end by itself. `by` makes it wait. */
-static struct error *check_endless(const struct options_given *given, enum option_id by,
-				   const char *why)
-{
-	static const enum option_id others[] = {OPTION_COUNT, OPTION_DURATION,
-						OPTION_DRY_RUN, OPTION_ALL, OPTION_LIVE};
-
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (given->values[others[i]])
-			return option_error_clash(others[i], by, why);
-	return NULL;
-}
-
 /* Is it a number, which can only be a process id? */
 static bool is_number(const char *text)
 {
@@ -61,14 +48,7 @@ struct error *options_check_supervisor(const struct options_given *given)
 	if (!options->pid_count)
 		return option_error_value(row, "--follow-exec-of",
 					  options->follow_exec_of);
-	if (given->values[OPTION_ALL])
-		return option_error_clash(OPTION_ALL, OPTION_FOLLOW_EXEC_OF,
-					  "traces what one process starts");
-	if (!options->wait_for)
-		return NULL;
-	return check_endless(given, OPTION_FOLLOW_EXEC_OF,
-			     "with a name waits for this process until it is stopped; "
-			     "give its process id instead");
+	return NULL;
 }
 
 struct error *options_check_wait_for(const struct options_given *given)
@@ -77,8 +57,7 @@ struct error *options_check_wait_for(const struct options_given *given)
 		return option_error(
 			"--wait-for does not work with --pid or a command: it "
 			"finds the process itself");
-	return check_endless(given, OPTION_WAIT_FOR,
-			     "traces one process after the other until it is stopped");
+	return NULL;
 }
 
 struct error *options_check_listen(const struct options_given *given)
@@ -88,10 +67,7 @@ struct error *options_check_listen(const struct options_given *given)
 	struct error *err;
 
 	if (!options->listen)
-		return options->listen_allow_remote
-			       ? option_error("--listen-allow-remote needs --listen "
-					      "ADDRESS:PORT")
-			       : NULL;
+		return NULL;
 	options->prints_nothing = !given->values[OPTION_OUTPUT] &&
 				  !given->values[OPTION_FORMAT] && !options->live;
 	/* Scraped profiles and totals shall agree. */

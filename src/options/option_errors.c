@@ -225,27 +225,10 @@ struct error *option_error_one_of_two(const struct option_row *row, const char *
 
 /* --- several options ---------------------------------------------------------------- */
 
-/* What does something similar where the option does not work. */
-static const struct {
-	enum option_id id;
-	const char *instead;
-} substitutes[] = {
-	{OPTION_HTML, "use --flame, --csv or --json"},
-	{OPTION_SAVE, "use --json or --csv"},
-};
-
-static const char *find_substitute(enum option_id id)
-{
-	for (size_t i = 0; i < sizeof(substitutes) / sizeof(*substitutes); i++)
-		if (substitutes[i].id == id)
-			return substitutes[i].instead;
-	return NULL;
-}
-
 struct error *option_error_clash_value(enum option_id a, const char *value,
 				       enum option_id b, const char *why)
 {
-	const char *instead = find_substitute(a);
+	const char *instead = option_rows[a].instead;
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
 	strbuf_appendf(&text, "--%s ", option_rows[a].name);

@@ -18,6 +18,13 @@
 	"a file name, which may contain %p (process), %t (time), %n (number) and %%, "   \
 	"or '-'"
 
+/* Why a search for unreachable blocks does not work with an option: of which blocks
+ * memtrace would not know. */
+#define SOME_BLOCKS                                                                      \
+	"traces some blocks only: what an untraced lost block points to would seem "     \
+	"reachable"
+#define NOT_ALL_BLOCKS "does not trace all blocks: others would count as free memory"
+
 /* "; NAME: WORDS" for each value of --format. */
 #define SEPARATOR_LENGTH          2
 #define HELP_REPORTS(name, words) "; " name ": " words
@@ -33,6 +40,17 @@ static const char view_help[] = "what text reports and --csv show: "
 #include "render/views/view_rows.h"
 				"each in its own order unless --sort is given";
 #undef VIEW
+
+/* For option_denial.applies. */
+static bool waits(const struct options *options)
+{
+	return options->wait_for;
+}
+
+static bool skips_allocations(const struct options *options)
+{
+	return options->trace.sampling.every > 1;
+}
 
 #define OPTION(id, ...) [OPTION_##id] = {__VA_ARGS__, .group = GROUP},
 

@@ -51,8 +51,42 @@ enum option_kind {
 enum option_offline {
 	OFFLINE_REPLAY = 1, /* accepted with --replay */
 	OFFLINE_DIFF = 2,   /* accepted with --diff */
-	OFFLINE_ALL = OFFLINE_REPLAY | OFFLINE_DIFF,
+	OFFLINE_SAVED = OFFLINE_REPLAY | OFFLINE_DIFF,
+	OFFLINE_PRIME = 4, /* accepted with --prime-cache */
 };
+
+/* What an option may need of a run besides the abilities of its mode: bits above those of
+ * enum mode_ability. */
+enum run_ability {
+	/* A run has these unless an option denies them. */
+	RUN_ENDS = 1 << 16,       /* ends by itself */
+	RUN_ALL = 1 << 17,        /* may trace every process */
+	RUN_PRINTS = 1 << 18,     /* prints on the terminal */
+	RUN_SINGLES = 1 << 19,    /* keeps single blocks */
+	RUN_AGES = 1 << 20,       /* measures the ages of blocks */
+	RUN_POINTERS = 1 << 21,   /* its lost blocks are those that nothing points to */
+	RUN_ALL_BLOCKS = 1 << 22, /* traces all blocks of the process */
+	/* A run has these only if an option gives them. */
+	RUN_SEARCH = 1 << 23, /* searches for unreachable blocks */
+	RUN_FILES = 1 << 24,  /* writes files beside the reports */
+	RUN_STACKS = 1 << 25, /* writes a file of stacks and their weights */
+	RUN_GRAPH = 1 << 26,  /* draws a flame graph */
+	RUN_TREE = 1 << 27,   /* merges stacks to a tree */
+	RUN_LISTEN = 1 << 28, /* answers requests */
+};
+
+/* The set of all of them. */
+#define RUN_ABILITIES (~0u << 16)
+
+/* Abilities that a run does not have because of an option. Each option that needs one is
+ * refused: "--A does not work with --B, which DOES". */
+struct option_denial {
+	unsigned abilities; /* of enum mode_ability and enum run_ability */
+	const char *does;
+	bool (*applies)(const struct options *options); /* NULL: always */
+};
+
+#define OPTION_DENIALS_MAX 2
 
 /* What a shell completes the value to, besides `choices`. Values of KIND_PIDS and
  * KIND_PATTERN are always completed to processes and files. */
@@ -73,10 +107,13 @@ struct option_row {
 				 value */
 	enum option_group group;
 	enum option_kind kind;
-	unsigned offline;           /* enum option_offline */
-	unsigned needs;             /* what it needs of the mode: enum mode_ability */
-	enum trace_mode_id selects; /* TRACE_MODE_HEAP: no mode */
+	unsigned offline; /* enum option_offline */
+	unsigned needs;   /* of the run: enum mode_ability, enum run_ability */
+	unsigned gives;   /* enum run_ability; KIND_PATTERN: also RUN_FILES */
+	struct option_denial denies[OPTION_DENIALS_MAX]; /* `abilities` 0: no denial */
+	enum trace_mode_id selects;                      /* TRACE_MODE_HEAP: no mode */
 	bool reshapes;              /* asks for what a brief report does not show */
+	bool is_of_reports;         /* says what printed reports show, or when */
 	size_t offset, size;        /* the field in struct options, bytes */
 	uint64_t min, max;          /* limits of numbers, both inclusive */
 	uint64_t unit_ns;           /* of durations: the unit of a plain number, ns */
@@ -85,7 +122,8 @@ struct option_row {
 	/* After "expected " in an error; NULL: one of the choices. Use
 	 * option_append_expected(). */
 	const char *expected;
-	const char *help; /* one sentence; wrapped when printed */
+	const char *instead; /* "use --OTHER" where the option does not work, or NULL */
+	const char *help;    /* one sentence; wrapped when printed */
 };
 
 extern const struct option_row option_rows[OPTION_ID_COUNT];

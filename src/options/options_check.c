@@ -25,12 +25,11 @@ static bool names_file(size_t id)
 
 static struct error *check_files(const struct options_given *given)
 {
-	bool any = false, any_stdout = false;
+	bool any_stdout = false;
 
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
 		const char *name = names_file(i) ? given->values[i] : NULL;
 
-		any = any || (name && i != OPTION_OUTPUT);
 		if (!name || !strcmp(name, NEW_FILE_NULL))
 			continue;
 		any_stdout = any_stdout || !strcmp(name, NEW_FILE_STDOUT);
@@ -54,29 +53,11 @@ static struct error *check_files(const struct options_given *given)
 	/* A file takes standard output, so the reports are discarded. */
 	if (any_stdout && !given->values[OPTION_OUTPUT])
 		given->options->output = NEW_FILE_NULL;
-	if (given->options->output_every && !any)
-		return option_error("--output-every needs a file to write, such as "
-				    "--pprof FILE");
-	if (given->values[OPTION_FLAME_OF] && !given->values[OPTION_FLAME] &&
-	    !given->values[OPTION_FLAMEGRAPH] && !given->values[OPTION_HTML])
-		return option_error("--flame-of needs --flame FILE, --flamegraph FILE or "
-				    "--html FILE");
-	if (given->values[OPTION_FLAME] || given->values[OPTION_HTML])
-		return NULL;
-	if (given->options->inverted)
-		return option_error("--inverted needs --flame FILE or --html FILE");
-	if (given->options->reverse && strcmp(given->options->view, "tree") != 0)
-		return option_error("--reverse needs --flame FILE, --html FILE or --view "
-				    "tree");
 	return NULL;
 }
 
-static const struct trace_mode *mode_of(const struct options_given *given)
-{
-	return trace_mode_of(&given->options->trace);
-}
-
-/* Of several modes the last one of mode_rows.h; check_mode() rejects the others. */
+/* Of several modes the last one of mode_rows.h; options_check_abilities() rejects the
+ * others. */
 static struct error *choose_mode(const struct options_given *given)
 {
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
@@ -178,7 +159,7 @@ static struct error *check_view(const struct options_given *given)
 	    options->flame_of == REPORT_FLAME_PEAK)
 		options->trace.peak = true;
 	if ((view->needs | report_sort_needs(options->sort)) & REPORT_DATA_UNREACHABLE ||
-	    options->flame_of == REPORT_FLAME_LOST)
+	    options->flame_of == REPORT_FLAME_LOST || options->unreachable_every)
 		options->unreachable = true;
 	if (options->trace.peak || options->flame_of == REPORT_FLAME_TRAFFIC)
 		options->trace.traffic = true;
@@ -191,21 +172,33 @@ static struct error *check_view(const struct options_given *given)
 	return check_filters(options);
 }
 
+/* Reject options that a run without tracing does not accept. `by` asks for this run,
+ * which `accepts` one of enum option_offline. `reads` completes the message about options
+ * that other runs without tracing accept. */
+static struct error *check_accepts(const struct options_given *given, enum option_id by,
+				   unsigned accepts, const char *does, const char *reads)
+{
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		unsigned offline = option_rows[i].offline;
+
+		if (given->values[i] && i != by && !(offline & accepts))
+			return option_error_clash((enum option_id)i, by,
+						  offline ? reads : does);
+	}
+	return NULL;
+}
+
 static struct error *check_prime(const struct options_given *given)
 {
-	if (given->options->action != ACTION_PRIME_CACHE)
-		return NULL;
-	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
-		if (given->values[i] && i != OPTION_PRIME_CACHE && i != OPTION_VERBOSE)
-			return option_error_clash((enum option_id)i, OPTION_PRIME_CACHE,
-						  "compiles for the usual kinds of runs "
-						  "and traces nothing");
-	}
-	if (given->options->command)
-		return option_error(
-			"--prime-cache does not work with a command after '--': "
-			"it traces nothing");
-	return NULL;
+	static const char does[] = "compiles for the usual kinds of runs and traces "
+				   "nothing";
+	struct error *err =
+		check_accepts(given, OPTION_PRIME_CACHE, OFFLINE_PRIME, does, does);
+
+	if (err || !given->options->command)
+		return err;
+	return option_error("--prime-cache does not work with a command after '--': it "
+			    "traces nothing");
 }
 
 /* With --replay or --diff, reject options that concern tracing. */
@@ -213,20 +206,17 @@ static struct error *check_offline(const struct options_given *given)
 {
 	struct options *options = given->options;
 	const enum option_id id = options->replay ? OPTION_REPLAY : OPTION_DIFF;
-	unsigned offline = options->replay ? OFFLINE_REPLAY : OFFLINE_DIFF;
+	struct error *err;
 
 	if (!options->replay && !options->diff_old)
 		return NULL;
 	options->action = options->replay ? ACTION_REPLAY : ACTION_DIFF;
-	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
-		if (given->values[i] && !(option_rows[i].offline & offline))
-			return option_error_clash(
-				(enum option_id)i, id,
-				!option_rows[i].offline ? "reads what --save has written "
-							  "and traces nothing"
-				: options->replay       ? "reads one snapshot"
-							: "compares two snapshots");
-	}
+	err = check_accepts(given, id, options->replay ? OFFLINE_REPLAY : OFFLINE_DIFF,
+			    "reads what --save has written and traces nothing",
+			    options->replay ? "reads one snapshot"
+					    : "compares two snapshots");
+	if (err)
+		return err;
 	if (options->diff_old && given->values[OPTION_SORT] &&
 	    options->sort != REPORT_SORT_SIZE && options->sort != REPORT_SORT_COUNT &&
 	    options->sort != REPORT_SORT_GROWTH)
@@ -240,14 +230,11 @@ static struct error *check_offline(const struct options_given *given)
 	return NULL;
 }
 
-/* Check the options for sampling, recorded data and stack depth. */
-static struct error *check_blocks(const struct options_given *given)
+/* Turn on what --listen, --save and --group-by use. */
+static struct error *set_recorded(const struct options_given *given)
 {
 	struct options *options = given->options;
 
-	if (options->trace.sampling.mean_bytes && options->trace.sampling.every > 1)
-		return option_error_clash(OPTION_SAMPLE_BYTES, OPTION_SAMPLE_EVERY,
-					  "samples regardless of the size");
 	/* Profiles that are scraped have alloc_space. */
 	if (options->listen && options_can(given, MODE_TRAFFIC))
 		options->trace.traffic = true;
@@ -261,56 +248,6 @@ static struct error *check_blocks(const struct options_given *given)
 	return NULL;
 }
 
-/* The mode can do nothing of what the option needs: name the modes that can. */
-static struct error *needs_mode(const struct option_row *row)
-{
-	_cleanup_(strbuf_deinit) struct strbuf modes = {0};
-
-	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
-		const struct option_row *mode = &option_rows[i];
-
-		if (!mode->selects ||
-		    !source_mode_can(&trace_modes[mode->selects]->source, row->needs))
-			continue;
-		strbuf_appendf(&modes, "%s--%s%s%s", modes.len ? " or " : "", mode->name,
-			       mode->argument ? " " : "",
-			       mode->argument ? mode->argument : "");
-	}
-	return option_error("--%s needs %s", row->name, strbuf_text(&modes));
-}
-
-/* Reject options that need more than `able` (enum mode_ability). `by` is the option that
- * has no more, and `does` what it does. */
-static struct error *check_needs(const struct options_given *given, unsigned able,
-				 enum option_id by, const char *does)
-{
-	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
-		if (!given->values[i] || !(option_rows[i].needs & ~able))
-			continue;
-		return by == OPTION_ID_COUNT
-			       ? needs_mode(&option_rows[i])
-			       : option_error_clash((enum option_id)i, by, does);
-	}
-	return NULL;
-}
-
-/* Reject a second mode, and options that the mode cannot honour. */
-static struct error *check_mode(const struct options_given *given)
-{
-	const struct trace_mode *mode = mode_of(given);
-	enum option_id by = options_mode_option(given);
-
-	if (given->options->action != ACTION_TRACE)
-		return NULL;
-	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
-		if (given->values[i] && option_rows[i].selects && i != by)
-			return option_error_clash((enum option_id)i, by, mode->does);
-	return check_needs(given, mode->source.able, by, mode->does);
-}
-
-/* What a run with --with-kernel cannot do, although its mode can. */
-#define WITH_KERNEL_LACKS (MODE_FORKS | MODE_SAMPLE_BYTES)
-
 /* --with-kernel: a process and the kernel. */
 static struct error *check_with_kernel(const struct options_given *given)
 {
@@ -323,9 +260,7 @@ static struct error *check_with_kernel(const struct options_given *given)
 			"--with-kernel needs one process or a command, for "
 			"which memtrace traces the kernel's allocations; there %s",
 			options->pid_count ? "are several" : "is none");
-	return check_needs(given, mode_of(given)->source.able & ~WITH_KERNEL_LACKS,
-			   OPTION_WITH_KERNEL,
-			   "traces the heap of one process and the kernel");
+	return NULL;
 }
 
 /* Reject values that the mode cannot honour. */
@@ -351,7 +286,7 @@ static struct error *check_mode_values(const struct options_given *given)
 		return option_error_clash_value(
 			OPTION_SORT, given->values[OPTION_SORT], by,
 			"measures nothing but size, count and growth");
-	if (!options_can(given, MODE_BLOCKS))
+	if (!options_can(given, MODE_BLOCKS) || options->trace.combined_only)
 		options->older_ns = 0;
 	if (!options_can(given, MODE_TRAFFIC) && options->trace.traffic)
 		return option_error_clash_value(from, given->values[from], by,
@@ -381,42 +316,20 @@ static struct error *check_live(const struct options_given *given)
 			"--live does not work with a command after '--', which "
 			"would write to the same terminal: start it elsewhere "
 			"and use -p PID");
-	return options->dry_run
-		       ? option_error_clash(OPTION_DRY_RUN, OPTION_LIVE, "shows a screen")
-		       : NULL;
-}
-
-static struct error *check_combined(const struct options_given *given)
-{
-	struct options *options = given->options;
-
-	if (!options->trace.combined_only)
-		return NULL;
-	if (options->show_allocs)
-		return option_error_clash(OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,
-					  "keeps no single blocks");
-	if (given->values[OPTION_OLDER])
-		return option_error_clash(OPTION_OLDER, OPTION_COMBINED_ONLY,
-					  "counts blocks of every age");
-	options->older_ns = 0;
 	return NULL;
 }
 
 /* Is the run about files, and not about the reports? */
 static bool wants_files(const struct options_given *given)
 {
-	static const enum option_id reports[] = {
-		OPTION_INTERVAL, OPTION_COUNT,    OPTION_FORMAT,
-		OPTION_VIEW,     OPTION_GROUP_BY, OPTION_SHOW_ALLOCS,
-	};
+	bool any = false;
 
-	for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++)
-		if (given->values[reports[i]])
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		if (given->values[i] && option_rows[i].is_of_reports)
 			return false;
-	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
-		if (given->values[i] && option_rows[i].kind == KIND_PATTERN)
-			return true;
-	return false;
+		any |= given->values[i] && option_rows[i].kind == KIND_PATTERN;
+	}
+	return any;
 }
 
 /* Does the format show live memory of processes, in one view and one order? */
@@ -474,16 +387,18 @@ struct error *options_check(const struct options_given *given)
 {
 	/* In this order: later checks rely on earlier ones. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
-		check_offline,        choose_mode,          check_view,
-		options_check_target, check_blocks,         check_mode,
-		check_mode_values,    check_with_kernel,    check_sizes,
-		check_combined,       check_files,          check_format,
-		check_live,           options_check_listen, options_check_unreachable,
+		check_offline,        choose_mode,
+		check_view,           options_check_target,
+		set_recorded,         options_check_abilities,
+		check_mode_values,    check_with_kernel,
+		check_sizes,          check_files,
+		check_format,         check_live,
+		options_check_listen, options_check_unreachable,
 	};
-	struct error *err = check_prime(given);
+	struct error *err = NULL;
 
-	if (err || given->options->action == ACTION_PRIME_CACHE)
-		return err;
+	if (given->options->action == ACTION_PRIME_CACHE)
+		return check_prime(given);
 	expect_process(given->options);
 	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(*checks); i++)
 		err = checks[i](given);

@@ -14,6 +14,11 @@ struct options_given {
 	const char *values[OPTION_ID_COUNT];
 };
 
+/* Check that each option has what it needs of the run, by the rows of the option table;
+ * check_abilities.c. */
+struct error *options_check_abilities(const struct options_given *given)
+	__attribute__((warn_unused_result));
+
 /* Check the options of the search for unreachable blocks; for options_check(). */
 struct error *options_check_unreachable(const struct options_given *given)
 	__attribute__((warn_unused_result));

@@ -6,6 +6,7 @@
 
 OPTION(DRY_RUN,
 	"dry-run", .kind = KIND_FLAG, FIELD(dry_run),
+	.needs = RUN_ENDS | RUN_PRINTS,
 	.help = "print the allocator found and where probes would go, then stop")
 
 OPTION(KERNEL_HEADERS,
@@ -23,7 +24,7 @@ OPTION(NO_CACHE,
 		"environment variable " CACHE_ENV " names)")
 
 OPTION(PRIME_CACHE,
-	"prime-cache", .offline = OFFLINE_ALL,
+	"prime-cache", .offline = OFFLINE_PRIME,
 	.kind = KIND_ACTION, FIELD(action), .min = ACTION_PRIME_CACHE,
 	.help = "compile the probes of the usual kinds of runs for later ones, and "
 		"stop")
@@ -60,12 +61,12 @@ OPTION(NO_RETURN_PROBES,
 		"6.10")
 
 OPTION(VERSION,
-	"version", 'V', .offline = OFFLINE_ALL,
+	"version", 'V', .offline = OFFLINE_SAVED,
 	.kind = KIND_ACTION, FIELD(action), .min = ACTION_VERSION,
 	.help = "print the version and stop")
 
 OPTION(HELP,
-	"help", 'h', .argument = "[TOPIC]", .offline = OFFLINE_ALL,
+	"help", 'h', .argument = "[TOPIC]", .offline = OFFLINE_SAVED,
 	.kind = KIND_HELP, FIELD(help_topic), .choices = choice_topics,
 	.expected = "'all', 'examples', 'target', 'reports', 'unreachable', 'filter', "
 		    "'limits', 'names', 'output' or 'advanced'",

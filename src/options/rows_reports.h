@@ -10,11 +10,14 @@ OPTION(INTERVAL,
 	.min = TIME_MIN_NS, .max = TIME_MAX_NS, .unit_ns = UNITS_NS_PER_S,
 	.expected = "a time from 10ms to 8760h (a plain number is seconds), "
 		    "such as 5, 0.5, 500ms or 2m",
+	.is_of_reports = true,
 	.help = "time between reports; a plain number is seconds (default 5)")
 
 OPTION(LIVE,
 	"live", 'l', .offline = OFFLINE_REPLAY,
 	.kind = KIND_FLAG, FIELD(live),
+	.needs = RUN_ENDS,
+	.denies = {{RUN_PRINTS, "shows a screen"}},
 	.help = "show a screen with keys and the mouse instead of reports that scroll by "
 		"(? is its help), updated every second or --interval; q ends it with the "
 		"final report")
@@ -23,6 +26,8 @@ OPTION(COUNT,
 	"count", 'n', .argument = "N",
 	.kind = KIND_INTEGER, FIELD(count), .min = 1, .max = 1000000000,
 	.expected = "a whole number from 1 to 1000000000",
+	.needs = RUN_ENDS,
+	.is_of_reports = true,
 	.help = "end after N reports (default: no bound)")
 
 OPTION(DURATION,
@@ -31,11 +36,12 @@ OPTION(DURATION,
 	.min = TIME_MIN_NS, .max = TIME_MAX_NS, .unit_ns = UNITS_NS_PER_S,
 	.expected = "a time from 10ms to 8760h (a plain number is seconds), "
 		    "such as 60, 90s or 2h",
+	.needs = RUN_ENDS,
 	.help = "end with a final report after TIME; a plain number is seconds "
 		"(default: no bound)")
 
 OPTION(TOP,
-	"top", 'T', .argument = "N", .offline = OFFLINE_ALL,
+	"top", 'T', .argument = "N", .offline = OFFLINE_SAVED,
 	.kind = KIND_INTEGER, FIELD(top), .min = 0, .max = 1000000000,
 	.expected = "a whole number from 0 (all) to 1000000000",
 	.help = "list at most N stacks, or causes in a brief report (default 10; 0: all)")
@@ -45,10 +51,11 @@ OPTION(VIEW,
 	.kind = KIND_NAME, FIELD(view), .choices = choice_view_names,
 	.needs = MODE_BLOCKS,
 	.reshapes = true,
+	.is_of_reports = true,
 	.help = view_help)
 
 OPTION(SORT,
-	"sort", .argument = "KEY", .offline = OFFLINE_ALL,
+	"sort", .argument = "KEY", .offline = OFFLINE_SAVED,
 	.kind = KIND_CHOICE, FIELD(sort), .choices = choice_sorts,
 	.reshapes = true,
 	.help = "rank stacks by size (bytes, the default of most views), count "
@@ -63,6 +70,7 @@ OPTION(GROUP_BY,
 	.offline = OFFLINE_REPLAY, .kind = KIND_CHOICE, FIELD(group_by),
 	.choices = choice_groups,
 	.reshapes = true,
+	.is_of_reports = true,
 	.help = "with several processes: stack (the default) makes one row of the same "
 		"stack in all of them, process lists the rows of each together. Instead of "
 		"stacks: a table by function (as --view functions), caller (the innermost "
@@ -73,14 +81,17 @@ OPTION(GROUP_BY,
 OPTION(SHOW_ALLOCS,
 	"show-allocs", 'a', .offline = OFFLINE_REPLAY,
 	.kind = KIND_FLAG, FIELD(show_allocs),
-	.needs = MODE_BLOCKS,
+	.needs = MODE_BLOCKS | RUN_SINGLES,
 	.reshapes = true,
+	.is_of_reports = true,
 	.help = "list each block behind a stack: address, size, age and thread")
 
 OPTION(COMBINED_ONLY,
-	"combined-only", .offline = OFFLINE_ALL,
+	"combined-only", .offline = OFFLINE_SAVED,
 	.kind = KIND_FLAG, FIELD(trace.combined_only),
 	.needs = MODE_BLOCKS,
+	.denies = {{RUN_SINGLES, "keeps no single blocks"},
+		{RUN_AGES, "counts blocks of every age"}},
 	.help = "totals per stack over blocks of every age, without ages")
 
 #undef GROUP

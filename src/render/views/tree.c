@@ -253,5 +253,6 @@ const struct view_ops view_tree = {
 	.sort = REPORT_SORT_CUMULATIVE,
 	.sorts = 1u << REPORT_SORT_CUMULATIVE,
 	.all_rows = true,
+	.is_tree = true,
 	.append_text = append_text,
 };

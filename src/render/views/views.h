@@ -23,6 +23,7 @@ struct view_ops {
 			   of stacks */
 	bool all_rows;  /* needs all call paths: --top limits what is made of them
 			   (report_options.entries) */
+	bool is_tree;   /* a tree of calls, which begins at either end (--reverse) */
 	bool singles;   /* shows report_options.singles */
 	bool heap_only; /* shows nothing about other classes than the heap */
 	/* Append the view of a section, after the head of the report. */

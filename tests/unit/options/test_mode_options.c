@@ -2,38 +2,10 @@
 /* Each option works with the trace modes that can do what its row needs, and is refused
  * with the others. */
 #include "unit/options/options_check.h"
+#include "unit/options/option_value.h"
 
 #include "options/option_table.h"
 #include "trace/trace_mode.h"
-
-/* A value that the option accepts. */
-static const char *value_for(const struct option_row *row, char ret[32])
-{
-	switch (row->kind) {
-	case KIND_CHOICE:
-	case KIND_NAME:
-		return row->choices[0];
-	case KIND_DURATION:
-		return "1s";
-	case KIND_INTEGER:
-	case KIND_QUANTITY:
-	case KIND_SIZE:
-		snprintf(ret, 32, "%llu", (unsigned long long)row->min);
-		return ret;
-	default:
-		return "profile:hz:9";
-	}
-}
-
-static void spell(const struct option_row *row, char ret[128])
-{
-	char number[32];
-
-	if (row->argument)
-		snprintf(ret, 128, "--%s=%s", row->name, value_for(row, number));
-	else
-		snprintf(ret, 128, "--%s", row->name);
-}
 
 /* Is the option refused beside the one that selects the mode? */
 static bool is_refused(const struct option_row *row, const struct option_row *mode,
@@ -42,8 +14,8 @@ static bool is_refused(const struct option_row *row, const struct option_row *mo
 	char option[128], by[128];
 	struct options options;
 
-	spell(row, option);
-	spell(mode, by);
+	option_spell(row, option);
+	option_spell(mode, by);
 	*ret = parse_list(ARGV("--pid=1", by, option, "--flame=a"), &options);
 	return *ret && strstr((*ret)->message, row->name) &&
 	       strstr((*ret)->message, mode->name);
@@ -61,14 +33,15 @@ static void modes_refuse_what_they_cannot_do(void)
 			const struct source_mode *able =
 				&trace_modes[mode->selects]->source;
 			_cleanup_(error_destroyp) struct error *err = NULL;
+			unsigned needs = row->needs & ~RUN_ABILITIES;
 			bool is_wrong;
 
 			/* --all is refused beside any process. */
-			if (!row->needs || i == OPTION_ALL)
+			if (!needs || i == OPTION_ALL)
 				continue;
 			tried++;
 			is_wrong = is_refused(row, mode, &err) ==
-				   source_mode_can(able, row->needs);
+				   source_mode_can(able, needs);
 			refused += err != NULL;
 			if (is_wrong)
 				CHECK_FAIL("--%s beside --%s: %s", row->name, mode->name,
