@@ -302,26 +302,17 @@ struct error *compiler_lacks_map(const char *name)
 
 /* --- programs --------------------------------------------------------------------- */
 
-struct error *compiler_load(struct compiler *c, const char *const names[], size_t count,
-			    struct program_kind kind, int ret[])
+struct error *compiler_load(struct compiler *c, const char *name,
+			    struct program_kind kind, int *ret)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct code_program *program = code_program_find(c->code, names[i]);
-		struct error *err =
-			program ? code_program_load(c->code, program, c->maps, &c->values,
-						    kind, &ret[i])
-				: error_create(ERROR_COMPILE,
-					       "the compiled probes lack the program %s: "
-					       "--no-cache compiles them anew",
-					       names[i]);
+	const struct code_program *program = code_program_find(c->code, name);
 
-		if (err) {
-			while (i-- > 0)
-				close(ret[i]);
-			return err;
-		}
-	}
-	return NULL;
+	return program ? code_program_load(c->code, program, c->maps, &c->values, kind,
+					   ret)
+		       : error_create(ERROR_COMPILE,
+				      "the compiled probes lack the program %s: "
+				      "--no-cache compiles them anew",
+				      name);
 }
 
 /* --- the cache -------------------------------------------------------------------- */

@@ -56,10 +56,10 @@ int compiler_map(const struct compiler *compiler, const char *name);
 /* The error for a map that must exist and does not. */
 struct error *compiler_lacks_map(const char *name);
 
-/* Load the programs `names` (`count` names). The caller owns the descriptors in ret[].
- * The error's detail is the end of the verifier's log. */
-struct error *compiler_load(struct compiler *compiler, const char *const names[],
-			    size_t count, struct program_kind kind, int ret[])
+/* Load the program `name`. The caller owns the descriptor *ret. The error's detail is the
+ * end of the verifier's log. */
+struct error *compiler_load(struct compiler *compiler, const char *name,
+			    struct program_kind kind, int *ret)
 	__attribute__((warn_unused_result));
 
 void compiler_destroy(struct compiler *compiler);

@@ -7,42 +7,56 @@
 
 #include "bpf/mapped.h"
 #include "bpf/offsets_reader.h"
-#include "trace/tracer_state.h"
+#include "trace/mode_event.h"
 #include "util/cleanup.h"
 
 /* --- attach ----------------------------------------------------------------------- */
 
-struct error *tracer_begin_event(struct tracer *t)
+struct error *mode_event_begin_load(struct tracer *t)
 {
 	/* If the event is not in a file, this is for the probes of changes of code. */
 	t->attachment.ops = tracer_preferred_ops(t);
 	return NULL;
 }
 
-struct error *tracer_load_event(struct tracer *t, unsigned beside)
+static struct error *load_program(struct tracer *t, int *ret)
 {
-	static const char *const names[] = {"on_event"};
 	enum event_kind event = t->run.event->kind;
 	bool is_in_file = event_is_in_file(event);
 	const struct program_kind kind = {
 		is_in_file ? BPF_PROG_TYPE_KPROBE : kernel_events_program_type(event),
 		is_in_file ? t->attachment.ops->attach_type : 0};
-	struct error *err =
-		compiler_load(t->compiler, names, 1, kind, &t->programs[PROGRAM_EVENT]);
+
+	return tracer_load_own(t, "on_event", kind, ret);
+}
+
+struct error *mode_event_load(struct tracer *t, unsigned beside)
+{
+	int program;
 
 	(void)beside;
-	if (err)
-		t->programs[PROGRAM_EVENT] = -1;
-	return err;
+	return load_program(t, &program);
+}
+
+struct error *mode_event_open_tables(struct tracer *t)
+{
+	struct event_state *state = t->mode_state;
+
+	state->counts = compiler_map(t->compiler, "event_counts");
+	return state->counts < 0 ? compiler_lacks_map("event_counts") : NULL;
 }
 
 /* One event of the kernel serves all processes: attach it once. */
-struct error *tracer_attach_kernel_event(struct tracer *t)
+struct error *mode_event_attach_in_kernel(struct tracer *t)
 {
-	return t->kernel_events.fds.len
-		       ? NULL
-		       : kernel_events_attach(&t->kernel_events, t->run.event,
-					      t->programs[PROGRAM_EVENT]);
+	struct event_state *state = t->mode_state;
+	struct error *err;
+	int program;
+
+	if (state->in_kernel.fds.len)
+		return NULL;
+	err = load_program(t, &program);
+	return err ? err : kernel_events_attach(&state->in_kernel, t->run.event, program);
 }
 
 struct addition {
@@ -57,7 +71,7 @@ static void addition_deinit(struct addition *a)
 }
 
 static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
-			     struct addition *a)
+			     int program, struct addition *a)
 {
 	vec_foreach (place, &plan->places.list) {
 		struct attached_site id = {.pid = pid, .offset = place->offset};
@@ -69,7 +83,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 			.function = plan->event->name,
 			.offset = place->offset,
 			.ref_ctr = place->ref_ctr,
-			.program = t->programs[PROGRAM_EVENT],
+			.program = program,
 			.is_return = plan->event->kind == EVENT_URETPROBE,
 		};
 		/* If the file is gone by now, the kernel refuses the probe. */
@@ -90,11 +104,14 @@ static struct error *attach(struct tracer *t, const struct plan *plan, int pid,
 {
 	_cleanup_(addition_deinit) struct addition a = {0};
 	struct error *err;
+	int program;
 
 	*refused = 0;
 	if (!event_is_in_file(plan->event->kind))
-		return tracer_attach_kernel_event(t);
-	err = collect(t, plan, pid, &a);
+		return mode_event_attach_in_kernel(t);
+	err = load_program(t, &program);
+	if (!err)
+		err = collect(t, plan, pid, program, &a);
 	if (!err && a.probes.len)
 		err = tracer_attach_probes(t, pid, a.probes.data, a.probes.len);
 	if (err)
@@ -126,13 +143,14 @@ static bool read_counts(const void *elements, uint32_t first, uint32_t count, vo
 /* Read all hits so far. */
 static struct error *read_hits(struct tracer *t, struct hits *ret)
 {
+	const struct event_state *state = t->mode_state;
 	struct error *err;
 
 	ret->len = (size_t)t->source->sizes.max_stacks + 1;
 	ret->count = calloc(ret->len, sizeof(*ret->count));
 	if (!ret->count)
 		return error_no_memory();
-	err = mapped_walk(t->event_counts, (uint32_t)ret->len, sizeof(*ret->count),
+	err = mapped_walk(state->counts, (uint32_t)ret->len, sizeof(*ret->count),
 			  read_counts, ret);
 	tracer_catch_up(t);
 	if (!err && t->handler)
@@ -146,23 +164,24 @@ static void hits_deinit(struct hits *hits)
 }
 
 /* The hits of a stack that were removed together with its process. */
-static uint64_t base_of(const struct tracer *t, size_t stack)
+static uint64_t base_of(const struct event_state *state, size_t stack)
 {
-	return stack < t->event_bases.len ? t->event_bases.data[stack] : 0;
+	return stack < state->bases.len ? state->bases.data[stack] : 0;
 }
 
 static struct error *add_hits(const struct tracer *t, const struct hits *hits,
 			      struct snapshot *snap)
 {
+	const struct event_state *state = t->mode_state;
 	uint64_t *sum = &snap->totals[BLOCK_EVENT].allocations;
 
-	*sum = snap->totals[BLOCK_EVENT].gone = t->events_gone;
+	*sum = snap->totals[BLOCK_EVENT].gone = state->gone;
 	for (size_t i = 0; i < hits->len; i++) {
 		bool has_stack = i + 1 < hits->len && i < snap->stacks.len;
 		bool is_mapping =
 			has_stack && snap->stacks.data[i].allocator == ABI_MAPPING_STACKS;
 		struct snapshot_event event = {
-			.count = (hits->count[i] - base_of(t, i)) *
+			.count = (hits->count[i] - base_of(state, i)) *
 				 event_period(t->run.event),
 			.stack = has_stack ? (uint32_t)i : SNAPSHOT_NO_STACK,
 			.process = has_stack ? snap->stacks.data[i].process
@@ -181,8 +200,8 @@ static struct error *add_hits(const struct tracer *t, const struct hits *hits,
 	return NULL;
 }
 
-struct error *tracer_drain_events(struct tracer *t, const struct drain_slots *slots,
-				  struct snapshot *snap, bool *settled)
+struct error *mode_event_drain(struct tracer *t, const struct drain_slots *slots,
+			       struct snapshot *snap, bool *settled)
 {
 	const struct source_sizes *sizes = &t->source->sizes;
 	_cleanup_(hits_deinit) struct hits hits = {0};
@@ -222,17 +241,18 @@ static bool is_gone(const struct removal *f, uint64_t family)
 static bool remove_stacks(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
 	const struct removal *f = arg;
+	struct event_state *state = f->t->mode_state;
 	const struct abi_stack_head *heads = elements;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t *base = &f->t->event_bases.data[first + i];
+		uint64_t *base = &state->bases.data[first + i];
 		const struct abi_stack_head head = heads[i];
 
 		if (!head.check || head.allocator == ABI_MAPPING_STACKS ||
 		    !is_gone(f, head.family))
 			continue;
-		f->t->events_gone += (f->hits->count[first + i] - *base) *
-				     event_period(f->t->run.event);
+		state->gone += (f->hits->count[first + i] - *base) *
+			       event_period(f->t->run.event);
 		*base = f->hits->count[first + i];
 	}
 	return true;
@@ -241,23 +261,32 @@ static bool remove_stacks(const void *elements, uint32_t first, uint32_t count, 
 static struct error *remove_hits(struct tracer *t, const bool gone[])
 {
 	_cleanup_(hits_deinit) struct hits hits = {0};
+	struct event_state *state = t->mode_state;
 	struct error *err = read_hits(t, &hits);
 	const struct removal f = {t, gone, &hits};
 
 	if (err)
 		return err;
-	while (t->event_bases.len < hits.len)
-		if (!vec_push(&t->event_bases, 0))
+	while (state->bases.len < hits.len)
+		if (!vec_push(&state->bases, 0))
 			return error_no_memory();
 	return part_table_walk(&t->stacks.heads, stack_tables_count(&t->stacks),
 			       remove_stacks, (void *)&f);
 }
 
-struct error *tracer_remove_events(struct tracer *t, const bool gone[], bool held[])
+struct error *mode_event_drop_slots(struct tracer *t, const bool gone[], bool held[])
 {
 	/* Most have had hits. */
 	memcpy(held, gone, t->source->sizes.process_slots * sizeof(*held));
 	return remove_hits(t, gone);
+}
+
+void mode_event_close(struct tracer *t)
+{
+	struct event_state *state = t->mode_state;
+
+	kernel_events_detach(&state->in_kernel);
+	vec_deinit(&state->bases);
 }
 
 /* --- the mode --------------------------------------------------------------------- */
@@ -265,12 +294,12 @@ struct error *tracer_remove_events(struct tracer *t, const bool gone[], bool hel
 /* Most kernel frames in a stack of `depth` frames. */
 #define KERNEL_FRAMES_MAX 31
 
-bool tracer_event_is_exact(const struct source_run *run)
+bool mode_event_is_exact(const struct source_run *run)
 {
 	return run->event->kind != EVENT_URETPROBE;
 }
 
-bool tracer_event_flags(struct source_flags *flags, const struct source_run *run)
+bool mode_event_add_flags(struct source_flags *flags, const struct source_run *run)
 {
 	enum event_kind kind = run->event->kind;
 	unsigned kernel_frames = run->stack_depth / 2;
@@ -291,7 +320,7 @@ bool tracer_event_flags(struct source_flags *flags, const struct source_run *run
 	return ok;
 }
 
-struct error *tracer_look_for_event(struct tracer *t)
+struct error *mode_event_look(struct tracer *t)
 {
 	const struct event_spec *event = t->run.event;
 	struct kernel_offsets offsets;
@@ -311,12 +340,16 @@ struct error *tracer_look_for_event(struct tracer *t)
 	return kernel_events_check(event);
 }
 
+bool mode_event_is_in_kernel(const struct tracer_setup *setup)
+{
+	return !event_is_in_file(setup->event->kind);
+}
+
 /* The plan has already looked for events in files. */
-struct error *tracer_dry_run_event(const struct tracer_setup *setup, FILE *out)
+struct error *mode_event_dry_run(const struct tracer_setup *setup, FILE *out)
 {
 	(void)out;
-	return event_is_in_file(setup->event->kind) ? NULL
-						    : kernel_events_check(setup->event);
+	return mode_event_is_in_kernel(setup) ? kernel_events_check(setup->event) : NULL;
 }
 
 const struct trace_mode trace_mode_event = {
@@ -327,15 +360,19 @@ const struct trace_mode trace_mode_event = {
 			.able = MODE_HITS | MODE_PROCESSES | MODE_FORKS,
 			.preallocates = true,
 			.fragments = {"event.c"},
-			.is_exact = tracer_event_is_exact,
-			.add_flags = tracer_event_flags,
+			.is_exact = mode_event_is_exact,
+			.add_flags = mode_event_add_flags,
 		},
-	.look = tracer_look_for_event,
-	.begin_load = tracer_begin_event,
-	.load = tracer_load_event,
+	.state_bytes = sizeof(struct event_state),
+	.look = mode_event_look,
+	.open_tables = mode_event_open_tables,
+	.begin_load = mode_event_begin_load,
+	.load = mode_event_load,
 	.attach_once = tracer_attach_tracepoints,
 	.attach = attach,
-	.drain = tracer_drain_events,
-	.drop_slots = tracer_remove_events,
-	.dry_run = tracer_dry_run_event,
+	.drain = mode_event_drain,
+	.drop_slots = mode_event_drop_slots,
+	.close = mode_event_close,
+	.is_in_kernel = mode_event_is_in_kernel,
+	.dry_run = mode_event_dry_run,
 };

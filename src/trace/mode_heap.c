@@ -79,7 +79,7 @@ const struct trace_mode trace_mode_heap = {
 	.load = load,
 	.attach_once = tracer_attach_tracepoints,
 	.attach = tracer_attach_sites,
-	.entry_program = tracer_entry_program,
+	.load_entry = tracer_load_entry,
 	.drain = tracer_drain_heap,
 	.drop_slots = tracer_remove_blocks,
 };

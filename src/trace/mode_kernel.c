@@ -10,8 +10,14 @@
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
 #include "compile/source_kernel.h"
+#include "kernel_heap/kernel_events.h"
 #include "trace/tracer_state.h"
 #include "util/cleanup.h"
+
+struct kernel_state {
+	struct kernel_points points;
+	struct kernel_events events; /* what is attached to them */
+};
 
 /* --- attach ----------------------------------------------------------------------- */
 
@@ -33,48 +39,44 @@ static struct error *number_classes(struct tracer *t)
 
 static struct error *look(struct tracer *t)
 {
+	struct kernel_state *state = t->mode_state;
 	struct error *err =
-		kernel_points_find(t->config->attach == ATTACH_PERF, &t->kernel_points);
+		kernel_points_find(t->config->attach == ATTACH_PERF, &state->points);
 
 	if (err)
 		return err;
-	if (t->kernel_points.list.len > POINT_PROGRAMS)
-		return error_create(ERROR_UNSUPPORTED,
-				    "this kernel has %zu tracepoints of its allocations, "
-				    "more than memtrace has room for",
-				    t->kernel_points.list.len);
-	t->run.kernel_points = &t->kernel_points;
+	t->run.kernel_points = &state->points;
 	return number_classes(t);
+}
+
+static struct error *load_point(struct tracer *t, const struct kernel_point *point,
+				int *ret)
+{
+	const struct program_kind kind = {point->is_raw ? BPF_PROG_TYPE_RAW_TRACEPOINT
+							: BPF_PROG_TYPE_TRACEPOINT,
+					  0};
+	char name[PROGRAM_NAME_MAX];
+
+	source_point_name(point, name);
+	return tracer_load_own(t, name, kind, ret);
 }
 
 static struct error *load(struct tracer *t, unsigned beside)
 {
-	int *programs = &t->programs[PROGRAM_POINT];
+	const struct kernel_state *state = t->mode_state;
+	struct error *err = NULL;
+	int program;
 
 	(void)beside;
-	for (size_t i = 0; i < t->kernel_points.list.len; i++) {
-		const struct kernel_point *point = &t->kernel_points.list.data[i];
-		const struct program_kind kind = {point->is_raw
-							  ? BPF_PROG_TYPE_RAW_TRACEPOINT
-							  : BPF_PROG_TYPE_TRACEPOINT,
-						  0};
-		char name[PROGRAM_NAME_MAX];
-		const char *const names[] = {name};
-		struct error *err;
-
-		source_point_name(point, name);
-		err = compiler_load(t->compiler, names, 1, kind, &programs[i]);
-		if (err) {
-			programs[i] = -1;
-			return err;
-		}
-	}
-	return NULL;
+	for (size_t i = 0; !err && i < state->points.list.len; i++)
+		err = load_point(t, &state->points.list.data[i], &program);
+	return err;
 }
 
 static struct error *attach_raw(struct tracer *t, const struct kernel_point *point,
 				int program)
 {
+	struct kernel_state *state = t->mode_state;
 	union bpf_attr attr;
 	int link;
 
@@ -91,7 +93,7 @@ static struct error *attach_raw(struct tracer *t, const struct kernel_point *poi
 		return error_errno(ERROR_UNSUPPORTED, -link,
 				   "cannot attach to the tracepoint %s:%s",
 				   point->category, point->name);
-	if (vec_push(&t->kernel_events.fds, link))
+	if (vec_push(&state->events.fds, link))
 		return NULL;
 	close(link);
 	return error_no_memory();
@@ -100,27 +102,39 @@ static struct error *attach_raw(struct tracer *t, const struct kernel_point *poi
 static struct error *attach_record(struct tracer *t, const struct kernel_point *point,
 				   int program)
 {
+	struct kernel_state *state = t->mode_state;
 	const struct event_spec spec = {.kind = EVENT_TRACEPOINT,
 					.text = (char *)"--kernel",
 					.group = (char *)point->category,
 					.name = (char *)point->name,
 					.number = 1};
 
-	return kernel_events_attach(&t->kernel_events, &spec, program);
+	return kernel_events_attach(&state->events, &spec, program);
 }
 
 static struct error *attach_once(struct tracer *t)
 {
-	const int *programs = &t->programs[PROGRAM_POINT];
+	const struct kernel_state *state = t->mode_state;
 	struct error *err = NULL;
+	int program;
 
-	for (size_t i = 0; !err && i < t->kernel_points.list.len; i++) {
-		const struct kernel_point *point = &t->kernel_points.list.data[i];
+	for (size_t i = 0; !err && i < state->points.list.len; i++) {
+		const struct kernel_point *point = &state->points.list.data[i];
 
-		err = point->is_raw ? attach_raw(t, point, programs[i])
-				    : attach_record(t, point, programs[i]);
+		err = load_point(t, point, &program);
+		if (!err)
+			err = point->is_raw ? attach_raw(t, point, program)
+					    : attach_record(t, point, program);
 	}
 	return err;
+}
+
+static void close_state(struct tracer *t)
+{
+	struct kernel_state *state = t->mode_state;
+
+	kernel_events_detach(&state->events);
+	kernel_points_deinit(&state->points);
 }
 
 /* --- snapshots -------------------------------------------------------------------- */
@@ -251,7 +265,9 @@ static struct error *drain(struct tracer *t, const struct drain_slots *slots,
 
 bool tracer_sees_class(const struct tracer *t, enum kernel_class kind)
 {
-	return t->kernel_points.is_seen[kind];
+	const struct kernel_state *state = t->mode_state;
+
+	return state->points.is_seen[kind];
 }
 
 /* --- the mode --------------------------------------------------------------------- */
@@ -294,7 +310,9 @@ static const char *name_of(const struct kernel_points *points)
 
 static const char *attach_name(const struct tracer *t)
 {
-	return name_of(&t->kernel_points);
+	const struct kernel_state *state = t->mode_state;
+
+	return name_of(&state->points);
 }
 
 static struct error *dry_run(const struct tracer_setup *setup, FILE *out)
@@ -327,10 +345,12 @@ const struct trace_mode trace_mode_kernel = {
 			.append_before = source_append_ranges,
 			.append_after = append_points,
 		},
+	.state_bytes = sizeof(struct kernel_state),
 	.look = look,
 	.load = load,
 	.attach_once = attach_once,
 	.drain = drain,
+	.close = close_state,
 	.attach_name = attach_name,
 	.dry_run = dry_run,
 };

@@ -32,6 +32,8 @@ struct trace_mode {
 	 * (render/class_words.h). */
 	enum block_class class;
 	struct source_mode source;
+	/* Bytes of the mode's own data in a tracer (tracer.mode_state), zero at first. */
+	size_t state_bytes;
 
 	/* Functions that are NULL have nothing to do. */
 
@@ -48,10 +50,10 @@ struct trace_mode {
 	/* As tracer_attach(). NULL: the mode has no plans. */
 	struct error *(*attach)(struct tracer *t, const struct plan *plan, int pid,
 				size_t *refused);
-	/* The index in tracer.programs of the program for a site's entry. Only with
-	 * MODE_CALLS. */
-	size_t (*entry_program)(const struct tracer *t, const struct plan_site *site,
-				uint64_t meaning);
+	/* Load the program for a site's entry if it is not loaded. *ret is its
+	 * descriptor, which the tracer owns. Only with MODE_CALLS. */
+	struct error *(*load_entry)(struct tracer *t, const struct plan_site *site,
+				    uint64_t meaning, int *ret);
 	/* Record the site. False: it cannot have this number. */
 	bool (*take_site)(struct tracer *t, const struct plan_site *site,
 			  unsigned number);
@@ -65,6 +67,12 @@ struct trace_mode {
 	/* Drop the data of each slot with gone[slot]. Set held[slot] if the slot had
 	 * data. */
 	struct error *(*drop_slots)(struct tracer *t, const bool gone[], bool held[]);
+	/* Detach what the state has attached, and free what it owns. Only with
+	 * state_bytes; also called after tracer_create() has failed. */
+	void (*close)(struct tracer *t);
+	/* Are the probes of its plans events of the kernel, which --attach does not
+	 * change? NULL: no. */
+	bool (*is_in_kernel)(const struct tracer_setup *setup);
 	/* How probes are attached, for -v; NULL: as attach_ops.name says. */
 	const char *(*attach_name)(const struct tracer *t);
 	/* For --dry-run: check and print the probes that are not in plans. */

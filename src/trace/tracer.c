@@ -96,7 +96,6 @@ static struct error *open_maps(struct tracer *t)
 		{"stack_pcs_part", &stacks.stack_pcs_part, 0, false},
 		{"stack_index", &stacks.stack_index, 0, true},
 		{"stack_index_part", &stacks.stack_index_part, 0, true},
-		{"event_counts", &t->event_counts, MODE_HITS, false},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
@@ -194,11 +193,11 @@ static uint64_t default_blocks(void)
 }
 
 /* So that tracer_destroy() may be called. */
-static void init(struct tracer *t, const struct tracer_setup *setup)
+static struct error *init(struct tracer *t, const struct tracer_setup *setup)
 {
 	for (size_t i = 0; i < RAW_TRACEPOINTS; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
-	t->event_counts = t->rings.set = t->exec_awaited = t->claims = t->cache.dir = -1;
+	t->rings.set = t->exec_awaited = t->claims = t->cache.dir = -1;
 	for (size_t i = 0; i < MAX_PROGRAMS; i++)
 		t->programs[i] = -1;
 	fence_open(&t->fence);
@@ -208,6 +207,9 @@ static void init(struct tracer *t, const struct tracer_setup *setup)
 	t->mode = setup->mode;
 	t->maps.class = t->mode->class;
 	t->attachment.others = setup->others;
+	if (t->mode->state_bytes)
+		t->mode_state = calloc(1, t->mode->state_bytes);
+	return t->mode->state_bytes && !t->mode_state ? error_no_memory() : NULL;
 }
 
 /* What is counted, and what this allows of the configuration. */
@@ -291,7 +293,9 @@ struct error *tracer_create(const struct tracer_setup *setup,
 
 	if (!t)
 		return error_no_memory();
-	init(t, setup);
+	err = init(t, setup);
+	if (err)
+		return err;
 	/* Errors are returned and printed in one place, not by libbpf. */
 	libbpf_set_print(NULL);
 	open_cache(t);
@@ -361,18 +365,24 @@ bool tracer_cut_off(struct tracer *t)
 
 /* --- snapshots -------------------------------------------------------------------- */
 
+static uint64_t missed_by(int program)
+{
+	struct bpf_prog_info info = {0};
+
+	return program >= 0 && sys_bpf_info(program, &info, sizeof(info)) > 0
+		       ? info.recursion_misses
+		       : 0;
+}
+
 /* Hits that the kernel skipped because the program was already running. */
 static uint64_t missed_hits(const struct tracer *t)
 {
 	uint64_t missed = 0;
 
-	for (size_t i = 0; i < MAX_PROGRAMS; i++) {
-		struct bpf_prog_info info = {0};
-
-		if (t->programs[i] >= 0 &&
-		    sys_bpf_info(t->programs[i], &info, sizeof(info)) > 0)
-			missed += info.recursion_misses;
-	}
+	for (size_t i = 0; i < MAX_PROGRAMS; i++)
+		missed += missed_by(t->programs[i]);
+	vec_foreach (own, &t->own_programs)
+		missed += missed_by(own->fd);
 	return missed;
 }
 
@@ -528,13 +538,11 @@ void tracer_destroy(struct tracer *t)
 	vec_deinit(&t->allocators);
 	mapped_close(t->control, sizeof(*t->control));
 	mapped_close(t->sites_at, sites_at_bytes());
-	mapped_close(t->usdt, TRACER_USDT_BYTES);
 	if (t->source) {
 		mapped_close(t->processes, processes_bytes(t));
 		mapped_close(t->maps.counters, counters_bytes(t));
 	}
-	vec_deinit(&t->event_bases);
-	kernel_points_deinit(&t->kernel_points);
+	free(t->mode_state);
 	compiler_destroy(t->compiler);
 	source_destroy(t->source);
 	cache_close(&t->cache);

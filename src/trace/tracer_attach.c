@@ -33,9 +33,9 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 				 uint64_t meaning, struct attach_probe ret[2],
 				 size_t *count)
 {
-	size_t entry = t->mode->entry_program(t, site, meaning);
-	bool is_session = entry == PROGRAM_SESSION;
-	struct error *err = tracer_load(t, entry);
+	int entry;
+	struct error *err = t->mode->load_entry(t, site, meaning, &entry);
+	bool is_session = !err && entry == t->programs[PROGRAM_SESSION];
 
 	if (!err && site->wants_return && !is_session)
 		err = tracer_load(t, PROGRAM_RETURN);
@@ -50,7 +50,7 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 		.offset = site->entry_offset,
 		.before = bytes_before(site, site->entry_offset),
 		.ref_ctr = site->ref_ctr,
-		.program = t->programs[entry],
+		.program = entry,
 		.cookie = meaning,
 		.is_session = is_session,
 	};
@@ -513,7 +513,8 @@ void tracer_detach(struct tracer *t)
 		if (t->raw_programs[i] >= 0)
 			close(t->raw_programs[i]);
 	}
-	kernel_events_detach(&t->kernel_events);
+	if (t->mode_state && t->mode->close)
+		t->mode->close(t);
 	tracer_end_files(t);
 	checks_stop(t->checks, &t->attachment);
 	if (t->attachment.ops)

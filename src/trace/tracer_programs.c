@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Selects and loads the programs that a run needs. */
+#include <string.h>
 #include <unistd.h>
 
 #include <linux/bpf.h>
@@ -56,7 +57,8 @@ unsigned tracer_plan_programs(const struct tracer *t, const struct attach_ops *o
 	return programs;
 }
 
-size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site,
+/* The index in tracer.programs of the program for the site's entry. */
+static size_t entry_program(const struct tracer *t, const struct plan_site *site,
 			    uint64_t meaning)
 {
 	if (is_session(t, t->attachment.ops, site))
@@ -104,7 +106,6 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 		[PROGRAM_CHECK] = "on_check",
 		[PROGRAM_FREE] = "on_free",
 		[PROGRAM_CALL] = "on_call",
-		[PROGRAM_USDT] = "on_usdt",
 	};
 
 	if (i == PROGRAM_FREE && t->source->one_process &&
@@ -126,13 +127,12 @@ static struct error *load_from(struct tracer *t, struct compiler *compiler, size
 						  ? ATTACH_TYPE_UPROBE_SESSION
 						  : t->attachment.ops->attach_type};
 	char name[PROGRAM_NAME_MAX];
-	const char *const names[] = {name};
 	struct error *err;
 
 	if (t->programs[i] >= 0)
 		return NULL;
 	program_name(t, i, name);
-	err = compiler_load(compiler, names, 1, kind, &t->programs[i]);
+	err = compiler_load(compiler, name, kind, &t->programs[i]);
 	if (err)
 		t->programs[i] = -1;
 	return err;
@@ -141,6 +141,39 @@ static struct error *load_from(struct tracer *t, struct compiler *compiler, size
 struct error *tracer_load(struct tracer *t, size_t i)
 {
 	return load_from(t, t->compiler, i);
+}
+
+struct error *tracer_load_entry(struct tracer *t, const struct plan_site *site,
+				uint64_t meaning, int *ret)
+{
+	size_t i = entry_program(t, site, meaning);
+	struct error *err = tracer_load(t, i);
+
+	*ret = t->programs[i];
+	return err;
+}
+
+struct error *tracer_load_own(struct tracer *t, const char *name,
+			      struct program_kind kind, int *ret)
+{
+	struct own_program program;
+	struct error *err;
+
+	vec_foreach (own, &t->own_programs) {
+		if (strcmp(own->name, name))
+			continue;
+		*ret = own->fd;
+		return NULL;
+	}
+	snprintf(program.name, sizeof(program.name), "%s", name);
+	err = compiler_load(t->compiler, name, kind, &program.fd);
+	if (err)
+		return err;
+	*ret = program.fd;
+	if (vec_push(&t->own_programs, program))
+		return NULL;
+	close(program.fd);
+	return error_no_memory();
 }
 
 struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
@@ -201,4 +234,7 @@ void tracer_close_programs(struct tracer *t)
 			close(t->programs[i]);
 		t->programs[i] = -1;
 	}
+	vec_foreach (own, &t->own_programs)
+		close(own->fd);
+	vec_deinit(&t->own_programs);
 }

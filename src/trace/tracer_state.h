@@ -15,7 +15,6 @@
 #include "bpf/features.h"
 #include "bpf/file_numbers.h"
 #include "bpf/ring.h"
-#include "kernel_heap/kernel_events.h"
 #include "unwind_miss/miss_handler.h"
 #include "unwind_miss/miss_ring.h"
 #include "unwind_miss/mapping_book.h"
@@ -26,11 +25,10 @@
 #include "trace/tracer.h"
 #include "drain/traffic_tables.h"
 
-/* Most tracepoints of the kernel's allocations, and most programs for entries. */
-#define POINT_PROGRAMS 32
+/* Most programs for entries. */
 #define ENTRY_PROGRAMS 56
 
-/* Indexes of tracer.programs. */
+/* Indexes of tracer.programs, which modes share. */
 enum {
 	/* changes of code */
 	PROGRAM_CODE_CHANGE,
@@ -43,17 +41,15 @@ enum {
 	PROGRAM_CHECK,  /* compares their results with what is returned */
 	PROGRAM_FREE,   /* with cookies: plain frees; */
 	PROGRAM_CALL,   /* other entries */
-	/* USDT probes that report blocks */
-	PROGRAM_USDT,
-	/* an event */
-	PROGRAM_EVENT,
-	PROGRAM_MAPPING_CALL,
-	PROGRAM_MAPPING_RETURN,
-	/* one for each tracepoint of the kernel's allocations */
-	PROGRAM_POINT,
 	/* without cookies: one for each meaning of an entry */
-	PROGRAM_ENTRY = PROGRAM_POINT + POINT_PROGRAMS,
+	PROGRAM_ENTRY,
 	MAX_PROGRAMS = PROGRAM_ENTRY + ENTRY_PROGRAMS,
+};
+
+/* A program of the mode's own fragments (tracer_load_own()). */
+struct own_program {
+	char name[PROGRAM_NAME_MAX];
+	int fd;
 };
 
 /* Tracepoints that are attached for all processes. */
@@ -99,13 +95,11 @@ struct slot_book {
 
 struct leaving;
 
-/* Bytes of tracer.usdt. */
-#define TRACER_USDT_BYTES (ABI_MAX_SITES * sizeof(struct abi_usdt))
-
 struct tracer {
 	struct tracer_setup setup;
 	const struct trace_config *config; /* setup.config */
 	const struct trace_mode *mode;     /* setup.mode */
+	void *mode_state;                  /* mode->state_bytes long, or NULL */
 	struct source_run run; /* of the last compilation; `programs` is unused */
 	struct kernel_features features;
 	bool by_hash; /* tables are hashes (probes/claim.c) */
@@ -126,12 +120,12 @@ struct tracer {
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
 	struct used_slots used_slots;  /* of `processes` */
 	struct abi_site_at *sites_at;  /* mapped, one for each byte of a page */
-	struct abi_usdt *usdt;         /* mapped, by number of the site; or NULL */
 	struct tick_clock ticks;
 	uint64_t enabled_ns; /* when counting began, CLOCK_MONOTONIC ns; 0: not yet */
 	struct attachment attachment;
 	int programs[MAX_PROGRAMS]; /* -1: not loaded */
-	unsigned compiled;          /* the source_run.programs that `compiler` has */
+	VEC(struct own_program) own_programs;
+	unsigned compiled; /* the source_run.programs that `compiler` has */
 	int raw_programs[RAW_TRACEPOINTS], raw_links[RAW_TRACEPOINTS]; /* -1: none */
 	struct file_numbers files;
 	VEC(struct attached_site) sites;
@@ -143,17 +137,11 @@ struct tracer {
 	/* of tracer_files.c; NULL: no probes are being removed */
 	struct leaving *waiting, *leaving;
 	VEC(struct snapshot_allocator) allocators; /* by number; owns the strings */
-	/* an event that is not in a file, or the kernel's allocations */
-	struct kernel_events kernel_events;
-	struct kernel_points kernel_points; /* only of the kernel mode */
-	int exec_awaited;                   /* the map; -1: none (tracer_awaits()) */
-	int claims;                         /* lock map (bpf/claims.h) */
-	int event_counts;                   /* table of an event's hits, else -1 */
-	VEC(uint64_t) event_bases;          /* hits of each stack that were removed */
-	uint64_t events_gone;               /* hits of processes that were removed */
-	struct ring *ring;                  /* only with mappings */
-	struct ring *news;                  /* NULL: the probes have no such ring */
-	bool has_news;                      /* the last read of it found some */
+	int exec_awaited;  /* the map; -1: none (tracer_awaits()) */
+	int claims;        /* lock map (bpf/claims.h) */
+	struct ring *ring; /* only with mappings */
+	struct ring *news; /* NULL: the probes have no such ring */
+	bool has_news;     /* the last read of it found some */
 	VEC(struct slot_book) books;
 	size_t mapping_pieces; /* in all books */
 	struct mapping_reading reading;
@@ -281,9 +269,10 @@ bool tracer_uses_bodies(const struct tracer *t, const struct attach_ops *ops);
 unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const plans[],
 				size_t count);
 
-/* The index in tracer.programs of the program for the site's entry. */
-size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site,
-			    uint64_t meaning);
+/* The trace_mode.load_entry() of allocation functions. */
+struct error *tracer_load_entry(struct tracer *t, const struct plan_site *site,
+				uint64_t meaning, int *ret)
+	__attribute__((warn_unused_result));
 
 /* Load programs for this mechanism from now on. Needs t->source. */
 struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
@@ -296,6 +285,12 @@ struct error *tracer_load_programs(struct tracer *t, struct compiler *compiler,
 
 /* Load tracer.programs[i] if it is not loaded. */
 struct error *tracer_load(struct tracer *t, size_t i) __attribute__((warn_unused_result));
+
+/* Load the program `name` of the mode's own fragments if it is not loaded. *ret is its
+ * descriptor, which the tracer closes. */
+struct error *tracer_load_own(struct tracer *t, const char *name,
+			      struct program_kind kind, int *ret)
+	__attribute__((warn_unused_result));
 
 /* The programs that the sites of a plan need: a set of 1 << enum source_program. */
 unsigned tracer_plan_programs(const struct tracer *t, const struct attach_ops *ops,
@@ -344,27 +339,6 @@ struct error *tracer_remove_blocks(struct tracer *t, const bool gone[], bool hel
 struct error *tracer_drain_blocks(struct tracer *t, const struct drain_slots *slots,
 				  struct drain_kept *kept, struct snapshot *snap,
 				  bool *settled) __attribute__((warn_unused_result));
-
-/* --- mode_event.c, for mode_growth.c ------------------------------------------------ */
-
-struct error *tracer_look_for_event(struct tracer *t) __attribute__((warn_unused_result));
-struct error *tracer_begin_event(struct tracer *t) __attribute__((warn_unused_result));
-struct error *tracer_load_event(struct tracer *t, unsigned beside)
-	__attribute__((warn_unused_result));
-struct error *tracer_drain_events(struct tracer *t, const struct drain_slots *slots,
-				  struct snapshot *snap, bool *settled)
-	__attribute__((warn_unused_result));
-struct error *tracer_remove_events(struct tracer *t, const bool gone[], bool held[])
-	__attribute__((warn_unused_result));
-struct error *tracer_dry_run_event(const struct tracer_setup *setup, FILE *out)
-	__attribute__((warn_unused_result));
-bool tracer_event_is_exact(const struct source_run *run);
-bool tracer_event_flags(struct source_flags *flags, const struct source_run *run)
-	__attribute__((warn_unused_result));
-
-/* One event of the kernel serves all processes: attach it, unless it is attached. */
-struct error *tracer_attach_kernel_event(struct tracer *t)
-	__attribute__((warn_unused_result));
 
 /* --- tracer_attach.c, for modes      ------------------------------------------ */
 

@@ -11,9 +11,8 @@ static struct error *attach_tracepoint(struct tracer *t, enum raw_tracepoint i,
 				       const char *program, const char *tracepoint)
 {
 	const struct program_kind kind = {BPF_PROG_TYPE_RAW_TRACEPOINT, 0};
-	const char *const names[] = {program};
 	struct error *err =
-		compiler_load(t->compiler, names, 1, kind, &t->raw_programs[i]);
+		compiler_load(t->compiler, program, kind, &t->raw_programs[i]);
 	union bpf_attr attr;
 
 	if (err) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A report of an event's hits in a process that cannot open all parts of the tables. */
-#include "trace/tracer_state.h"
+#include "trace/mode_event.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -38,7 +38,10 @@ static bool is_settled(uint64_t stacks_used)
 					  .stack_pcs_part = 1}};
 	struct abi_control control = {.stacks_used = stacks_used};
 	struct abi_counters counters = {{0}};
+	struct event_state state = {
+		.counts = create_array(sizeof(uint64_t), MAX_STACKS + 1, 0)};
 	struct tracer t = {
+		.mode_state = &state,
 		.run = {.event = &event},
 		.source = &source,
 		.control = &control,
@@ -47,7 +50,6 @@ static bool is_settled(uint64_t stacks_used)
 			 .pending = -1,
 			 .pending_spill = -1,
 			 .stacks = &t.stacks},
-		.event_counts = create_array(sizeof(uint64_t), MAX_STACKS + 1, 0),
 	};
 	uint32_t process = SNAPSHOT_NO_PROCESS;
 	const struct drain_slots slots = {.process = &process};
@@ -57,10 +59,10 @@ static bool is_settled(uint64_t stacks_used)
 	REQUIRE(snap);
 	stack_tables_open(&t.stacks, &maps, &source.sizes, &control, true);
 	t.stacks.heads.owner = t.stacks.pcs.owner = -1;
-	REQUIRE(!tracer_drain_events(&t, &slots, snap, &settled));
+	REQUIRE(!mode_event_drain(&t, &slots, snap, &settled));
 	stack_tables_close(&t.stacks);
 	snapshot_destroy(snap);
-	const int fds[] = {heads, pcs, maps.stacks, maps.stack_pcs, t.event_counts};
+	const int fds[] = {heads, pcs, maps.stacks, maps.stack_pcs, state.counts};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		close(fds[i]);
 	return settled;
