@@ -30,8 +30,9 @@ void session_say_missing(const struct plan *plan)
 	}
 }
 
-static void say_plans(struct session *s)
+static void say_plans(struct session *s, const struct tracer_setup *setup)
 {
+	const struct trace_mode *mode = setup->mode;
 	const struct trace_config *config = &s->options->trace;
 	struct kernel_features features;
 	bool bodies;
@@ -57,7 +58,7 @@ static void say_plans(struct session *s)
 	}
 	printf("attach by: %s\n",
 	       config->attach == ATTACH_PERF || !features.uprobe_multi ||
-			       (s->event.text && !event_is_in_file(s->event.kind))
+			       (mode->is_in_kernel && mode->is_in_kernel(setup))
 		       ? "perf events"
 		       : "uprobe_multi");
 	printf("tables: %s\n", tables_text(config->tables, &features));
@@ -71,7 +72,7 @@ struct error *session_dry_run(struct session *s)
 		setup.mode->dry_run ? setup.mode->dry_run(&setup, stdout) : NULL;
 
 	if (!err && trace_mode_can(config, MODE_PROCESSES))
-		say_plans(s);
+		say_plans(s, &setup);
 	return err;
 }
 
@@ -111,9 +112,13 @@ void session_say_own_heaps(const struct session *s)
 static void say_return_probes(const struct session *s)
 {
 	bool bodies = tracer_sees_results(s->tracer);
+	/* All plans of a run have the same event, or none. */
+	const struct plan *first = s->plans.len ? s->plans.data[0] : NULL;
+	bool are_asked_for =
+		first && first->event && plan_has_return_probes(first, bodies);
 
 	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
-		if (s->event.text && s->event.kind == EVENT_URETPROBE)
+		if (are_asked_for)
 			return_probes_warn(s->tracees.list.data[i], stderr);
 	for (size_t i = 0; i < s->plans.len && i < SAID_MAX && s->options->verbose; i++)
 		return_probes_say(s->plans.data[i], bodies, stderr);
