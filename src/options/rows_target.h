@@ -84,6 +84,7 @@ OPTION(FUNCTION,
 	.kind = KIND_PATH, FIELD(function),
 	.expected = "the name of a function that allocates, such as calloc or _Znwm",
 	.needs = MODE_FUNCTIONS,
+	.denies = {{RUN_ALL_BLOCKS, NOT_ALL_BLOCKS}},
 	.help = "trace only blocks that this function allocates (default: all)")
 
 OPTION(MAPPINGS,
