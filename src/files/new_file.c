@@ -23,7 +23,8 @@
 
 static struct error *cannot_write(const struct new_file *file, int err)
 {
-	return error_errno(ERROR_IO, err, "cannot write %s %s", file->option, file->path);
+	return error_errno(ERROR_IO, err, "cannot write --%s %s", file->option,
+			   file->path);
 }
 
 /* stdio does not keep the errno of an earlier failed write, so keep it here. */
@@ -54,7 +55,7 @@ static struct error *open_directory(struct new_file *file)
 
 	file->base = slash ? slash + 1 : file->path;
 	if (!*file->base || !strcmp(file->base, ".") || !strcmp(file->base, ".."))
-		return error_create(ERROR_IO, "%s %s is not a file name", file->option,
+		return error_create(ERROR_IO, "--%s %s is not a file name", file->option,
 				    file->path);
 	/* Include the slash, so that "/name" has a directory too. */
 	dir = slash ? strndup(file->path, (size_t)(slash - file->path) + 1) : strdup(".");
@@ -111,7 +112,7 @@ static struct error *open_direct(struct new_file *file)
 	if (file->fd < 0)
 		return cannot_write(file, errno);
 	if (!is_stdout && !is_null_device(file->fd))
-		return error_create(ERROR_IO, "%s %s is not the device of that name",
+		return error_create(ERROR_IO, "--%s %s is not the device of that name",
 				    file->option, file->path);
 	return NULL;
 }
@@ -124,7 +125,7 @@ static struct error *cannot_open(const struct new_file *file, int err)
 
 	if (!fstat(file->dir_fd, &st) && !st.st_nlink)
 		return error_create(ERROR_IO,
-				    "cannot write %s %s: the current directory was "
+				    "cannot write --%s %s: the current directory was "
 				    "removed",
 				    file->option, file->path);
 	return cannot_write(file, err);
@@ -189,19 +190,20 @@ struct error *new_file_check(const struct new_file *file, bool force,
 	if (fstatat(file->dir_fd, file->base, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? NULL : cannot_write(file, errno);
 	if (S_ISLNK(st.st_mode))
-		return error_create(ERROR_IO, "%s %s is a symbolic link: %s",
+		return error_create(ERROR_IO, "--%s %s is a symbolic link: %s",
 				    file->option, file->path,
 				    strcmp(file->path, "/dev/stdout")
 					    ? "name the file"
 					    : "'-' is standard output");
 	if (!S_ISREG(st.st_mode))
-		return error_create(ERROR_IO, "%s %s is not a regular file", file->option,
-				    file->path);
-	if (!force && (st.st_ino != own->inode || st.st_dev != own->device))
-		return error_create(ERROR_IO,
-				    "%s %s exists: use --force (-f) to overwrite it, or "
-				    "another name",
+		return error_create(ERROR_IO, "--%s %s is not a regular file",
 				    file->option, file->path);
+	if (!force && (st.st_ino != own->inode || st.st_dev != own->device))
+		return error_create(
+			ERROR_IO,
+			"--%s %s exists: use --force (-f) to overwrite it, or "
+			"another name",
+			file->option, file->path);
 	*ret = true;
 	return NULL;
 }

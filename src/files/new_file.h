@@ -40,7 +40,7 @@ struct new_file_maker {
 
 struct new_file {
 	const struct new_file_maker *maker; /* NULL: this process */
-	const char *option;                 /* "--csv", for errors; static */
+	const char *option;                 /* "csv", for errors; static */
 	const char *path;                   /* borrowed */
 	const char *base;                   /* last component of `path` */
 	int dir_fd, fd;
@@ -52,7 +52,7 @@ struct new_file {
 			       new_file_give_name() report failed writes */
 };
 
-/* Begin a file in the directory of `path`. ERROR_IO if none can be created there. The
+/* Begin a file in the directory of `path`, which --`option` names. ERROR_IO if none can be created there. The
  * caller calls new_file_deinit() on `ret`, also after an error. */
 struct error *new_file_open(const char *option, const char *path, struct new_file *ret)
 	__attribute__((warn_unused_result));

@@ -41,7 +41,7 @@ const char *const choice_colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 #define CHOICE_REPORTS(name) #name,
 #define CHOICE_HIDDEN(name)
-#define FORMAT(name, shown, file, scope, words) CHOICE_##shown(name)
+#define FORMAT(name, shown, file, able, words) CHOICE_##shown(name)
 const char *const choice_formats[] = {
 #include "render/format_rows.h"
 	NULL,

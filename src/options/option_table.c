@@ -29,7 +29,7 @@
 #define SEPARATOR_LENGTH          2
 #define HELP_REPORTS(name, words) "; " name ": " words
 #define HELP_HIDDEN(name, words)
-#define FORMAT(name, shown, file, scope, words) HELP_##shown(#name, words)
+#define FORMAT(name, shown, file, able, words) HELP_##shown(#name, words)
 static const char format_help[] =
 #include "render/format_rows.h"
 	;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "compile/trace_config.h"
+#include "render/format.h"
 #include "report/report.h"
 #include "util/error.h"
 
@@ -35,19 +36,6 @@ enum color_choice {
 	COLOR_AUTO, /* on a terminal, unless NO_COLOR or TERM forbids it */
 	COLOR_ALWAYS,
 	COLOR_NEVER
-};
-
-/* Files written in addition to the reports; see output/outputs.h. */
-enum output_kind {
-	OUTPUT_FLAMEGRAPH,
-	OUTPUT_FLAME,
-	OUTPUT_PPROF,
-	OUTPUT_CSV,
-	OUTPUT_JSON,
-	OUTPUT_HTML,
-	OUTPUT_SAVE,
-	OUTPUT_KIND_COUNT,
-	OUTPUT_NONE = OUTPUT_KIND_COUNT /* in render/format_rows.h: no file */
 };
 
 #define OPTIONS_MAX_PIDS 256

@@ -7,6 +7,7 @@
 #include "files/new_file.h"
 #include "plan/event.h"
 #include "options/option_errors.h"
+#include "render/format.h"
 #include "render/views/views.h"
 #include "trace/trace_mode.h"
 #include "frames/filter.h"
@@ -332,25 +333,8 @@ static bool wants_files(const struct options_given *given)
 	return any;
 }
 
-/* Does the format show live memory of processes, in one view and one order? */
-static bool is_live_only(const char *format)
-{
-	static const struct {
-		const char *name, *scope;
-	} formats[] = {
-#define FORMAT(name, shown, file, scope, words) {#name, #scope},
-#include "render/format_rows.h"
-#undef FORMAT
-	};
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (!strcmp(formats[i].name, format))
-			return !strcmp(formats[i].scope, "LIVE");
-	return false;
-}
-
-/* The option, if any, that asks for what such a format does not show. */
-static enum option_id not_live_only(const struct options_given *given)
+/* The option, if any, that asks for more than live memory of processes in one order. */
+static enum option_id find_reshaping(const struct options_given *given)
 {
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++)
 		if (given->values[i] && option_rows[i].reshapes)
@@ -362,13 +346,14 @@ static enum option_id not_live_only(const struct options_given *given)
 static struct error *check_format(const struct options_given *given)
 {
 	struct options *options = given->options;
-	enum option_id other = not_live_only(given);
+	enum option_id other = find_reshaping(given);
 
 	options->any_height = given->values[OPTION_TOP];
 	options->final_only_on_terminal = wants_files(given);
 	options->brief_on_terminal =
 		!given->values[OPTION_FORMAT] && other == OPTION_ID_COUNT;
-	if (is_live_only(options->format) && other != OPTION_ID_COUNT)
+	if (other != OPTION_ID_COUNT &&
+	    !(format_find(options->format)->able & FORMAT_SHAPES))
 		return option_error("--format %s does not show what --%s asks for; use "
 				    "--format text or json",
 				    options->format, option_rows[other].name);

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "files/file_name.h"
+#include "render/format.h"
 #include "render/table/diff_renderers.h"
 #include "render/flame/flame.h"
-#include "render/html/html.h"
 #include "render/table/renderers.h"
 #include "render/views/views.h"
 #include "report/view.h"
@@ -20,24 +20,6 @@
 
 /* Files list at least this many single blocks, even if the report shows fewer. */
 #define SINGLES_MIN 10
-
-static const struct {
-	const char *name; /* of the renderer */
-	enum output_kind file;
-} formats[] = {
-#define FORMAT(name, shown, file, scope, words) {#name, OUTPUT_##file},
-#include "render/format_rows.h"
-#undef FORMAT
-};
-
-/* The renderer of this kind of file. NULL: --save writes the snapshot, not a report. */
-static const char *format_of(size_t kind)
-{
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (formats[i].file == kind)
-			return formats[i].name;
-	return NULL;
-}
 
 static bool is_due(const struct outputs *outputs, size_t kind, bool is_final)
 {
@@ -140,47 +122,56 @@ static struct subject subject_of(const struct outputs *outputs,
 	};
 }
 
-static struct error *render_graph(const struct options *options, size_t kind,
-				  const struct subject *subject, FILE *out)
+static struct error *render_diff(const struct format *format,
+				 const struct flame_options *flame,
+				 const struct report_diff *diff, FILE *out)
+{
+	const struct renderer *renderer = renderer_find(format->name);
+
+	return renderer->render_graph
+		       ? renderer->render_graph(&diff->graph, flame, out)
+		       : diff_renderer_find(format->name)->render(diff, out);
+}
+
+/* A list of all stacks, for which the report has more data than the format shows. */
+static struct error *render_stacks(const struct options *options,
+				   const struct format *format,
+				   const struct report *report, FILE *out)
+{
+	struct report_options all = report->options;
+	struct report view;
+	struct error *err;
+
+	all.entries = 0;
+	if (format->able & FORMAT_BLOCKS)
+		all.show_blocks = options->show_allocs;
+	if (!(format->able & FORMAT_ALL_VIEWS))
+		all.past = view_lists_past(view_find(options->view));
+	err = report_view(report, &all, &view);
+	return err ? err : renderer_find(format->name)->render(&view, out);
+}
+
+static struct error *render(const struct options *options, enum output_kind kind,
+			    const struct subject *subject, FILE *out)
 {
 	const struct flame_options flame = {
 		.inverted = options->inverted,
 		.reverse = options->reverse,
 		.old = subject->diff ? subject->diff->old : NULL,
 	};
+	const struct format *format = format_of_file(kind);
+	const struct renderer *renderer;
 
-	if (kind == OUTPUT_HTML)
-		return html_render(subject->report, &flame, out);
-	return flame_render(subject->diff ? &subject->diff->graph : subject->report,
-			    &flame, out);
-}
-
-static struct error *render(const struct options *options, size_t kind,
-			    const struct subject *subject, FILE *out)
-{
-	const struct report *report = subject->report;
-
-	if (kind == OUTPUT_FLAME || kind == OUTPUT_HTML)
-		return render_graph(options, kind, subject, out);
-	if (subject->diff)
-		return diff_renderer_find(format_of(kind))->render(subject->diff, out);
-	if (kind == OUTPUT_JSON || kind == OUTPUT_CSV) {
-		struct report_options all = report->options;
-		struct report view;
-		struct error *err;
-
-		all.entries = 0;
-		/* List single blocks only if --show-allocs asked for them. */
-		if (kind == OUTPUT_JSON)
-			all.show_blocks = options->show_allocs;
-		else
-			all.past = view_lists_past(view_find(options->view));
-		err = report_view(report, &all, &view);
-		return err ? err : renderer_find(format_of(kind))->render(&view, out);
-	}
-	if (kind == OUTPUT_SAVE)
+	if (!format)
 		return snapshot_write(subject->saved, out);
-	return renderer_find(format_of(kind))->render(report, out);
+	if (subject->diff)
+		return render_diff(format, &flame, subject->diff, out);
+	if (format->able & FORMAT_STACKS)
+		return render_stacks(options, format, subject->report, out);
+	renderer = renderer_find(format->name);
+	return renderer->render_graph
+		       ? renderer->render_graph(subject->report, &flame, out)
+		       : renderer->render(subject->report, out);
 }
 
 static void say_written(const struct outputs *outputs, const struct new_file *file)

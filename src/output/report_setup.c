@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "output/terminal.h"
+#include "render/format.h"
 #include "render/views/views.h"
 #include "frames/filter.h"
 
-/* Number of single blocks in JSON if --top does not limit the rows. */
+/* Number of single blocks in a format of all views if --top does not limit the rows. */
 #define SINGLES_DEFAULT 10
 
 /* The brief report groups so many call paths, those that hold most. Naming them all could
@@ -80,13 +81,12 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				struct report_setup *ret)
 {
 	const struct view_ops *view = view_find(options->view);
-	bool is_json = !strcmp(options->format, "json");
-	/* JSON has groups, but no tree. */
-	bool is_of_all = view->all_rows && (!is_json || !strcmp(view->name, "functions"));
+	const struct format *format = format_find(
+		is_terminal && options->brief_on_terminal ? "brief" : options->format);
+	bool has_all_views = format->able & FORMAT_ALL_VIEWS;
 
 	*ret = (struct report_setup){
-		.format = is_terminal && options->brief_on_terminal ? "brief"
-								    : options->format,
+		.format = format->name,
 		.is_terminal = is_terminal,
 		.fits_terminal = !options->any_height,
 		.options =
@@ -102,8 +102,7 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				.is_terminal = is_terminal,
 				.group_by_process =
 					options->group_by == REPORT_GROUP_PROCESS,
-				/* JSON has the history too, whatever the view. */
-				.past = view_lists_past(view) || is_json,
+				.past = view_lists_past(view) || has_all_views,
 				.skip_bytes = options->skip_bytes,
 				.skip_count = options->skip_count,
 				.skip_by_traffic = view->past,
@@ -120,20 +119,21 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 	};
 	if (!ret->filter)
 		return error_no_memory();
-	if (!strcmp(ret->format, "brief")) {
+	if (format->able & FORMAT_CAUSES) {
 		ret->options.entries = options->top;
 		if (options->top && options->top < BRIEF_STACKS)
 			ret->options.top = BRIEF_STACKS;
 	}
 	report_setup_measure(ret);
-	if (is_of_all && strcmp(ret->format, "brief") != 0) {
+	if (view->all_rows &&
+	    format->able & (view->is_tree ? FORMAT_TREES : FORMAT_GROUPS)) {
 		ret->options.entries = options->top;
 		ret->options.top = 0;
 		ret->options.gone = true;
 	}
 	if (view->singles)
 		ret->options.singles = options->top ? options->top : UINT64_MAX;
-	else if (is_json)
+	else if (has_all_views)
 		ret->options.singles = options->top ? options->top : SINGLES_DEFAULT;
 	ret->options.filter = ret->filter;
 	return fill_filter(options, ret->filter);

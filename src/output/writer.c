@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "confined/confined.h"
+#include "options/option_table.h"
 #include "util/cleanup.h"
 #include "util/say_error.h"
 
@@ -21,16 +22,16 @@ enum request {
 	REQUEST_END,
 };
 
-static const char *const names[OUTPUTS] = {
-	[OUTPUT_FLAMEGRAPH] = "--flamegraph",
-	[OUTPUT_FLAME] = "--flame",
-	[OUTPUT_PPROF] = "--pprof",
-	[OUTPUT_CSV] = "--csv",
-	[OUTPUT_JSON] = "--json",
-	[OUTPUT_HTML] = "--html",
-	[OUTPUT_SAVE] = "--save",
-	[WRITER_REPORT] = "--output",
-};
+/* The option that names the file, without "--". */
+static const char *option_of(size_t output)
+{
+	size_t at = offsetof(struct options, files) + output * sizeof(char *);
+
+	for (size_t i = 0; output != WRITER_REPORT && i < OPTION_ID_COUNT; i++)
+		if (option_rows[i].kind == KIND_PATTERN && option_rows[i].offset == at)
+			return option_rows[i].name;
+	return option_rows[OPTION_OUTPUT].name;
+}
 
 static const char *pattern_of(const struct options *options, size_t output)
 {
@@ -89,8 +90,8 @@ static struct error *create(struct server *server, size_t output, struct wire *i
 	struct error *err = NULL;
 
 	if (pid > PID_MAX)
-		return error_create(ERROR_USAGE, "%s: no process has the id %d",
-				    names[output], values.pid);
+		return error_create(ERROR_USAGE, "--%s: no process has the id %d",
+				    option_of(output), values.pid);
 	values.wall_ns = wire_get_u64(in);
 	values.number = wire_get_u64(in);
 	drop(created);
@@ -102,14 +103,14 @@ static struct error *create(struct server *server, size_t output, struct wire *i
 		return err;
 	if (!created->path)
 		return error_no_memory();
-	err = new_file_open(names[output], created->path, &created->file);
+	err = new_file_open(option_of(output), created->path, &created->file);
 	if (err) {
 		drop(created);
 		return err;
 	}
 	*ret_fd = fcntl(created->file.fd, F_DUPFD_CLOEXEC, 0);
-	return *ret_fd < 0 ? error_errno(ERROR_IO, errno, "cannot write %s %s",
-					 names[output], created->path)
+	return *ret_fd < 0 ? error_errno(ERROR_IO, errno, "cannot write --%s %s",
+					 option_of(output), created->path)
 			   : NULL;
 }
 
@@ -147,11 +148,12 @@ static struct error *answer(void *state, struct confined_request *request)
 	 * values. */
 	if (created->written >= (server->options->live ? LIVE_FILES_MAX : 1) &&
 	    (request->number == OPEN || request->number == GIVE_NAME))
-		return error_create(ERROR_USAGE, "%s is written already", names[output]);
+		return error_create(ERROR_USAGE, "--%s is written already",
+				    option_of(output));
 	if (request->number == OPEN)
 		return create(server, output, &request->in, request->ret_fd);
 	if (!created->path)
-		return error_create(ERROR_USAGE, "%s is not open", names[output]);
+		return error_create(ERROR_USAGE, "--%s is not open", option_of(output));
 	switch (request->number) {
 	case CHECK_NAME:
 		return check(server, created, request->out);
@@ -270,7 +272,7 @@ struct error *writer_open(struct writer *writer, size_t output,
 	int fd;
 
 	if (!writer || new_file_is_direct(path))
-		return new_file_open(names[output], path, ret);
+		return new_file_open(option_of(output), path, ret);
 	*ret = (struct new_file)NEW_FILE_NONE;
 	wire_put_u32(&in, (uint32_t)output);
 	wire_put_u32(&in, values ? (uint32_t)values->pid : 0);
@@ -279,5 +281,6 @@ struct error *writer_open(struct writer *writer, size_t output,
 	err = confined_call(writer->child, OPEN, &in, -1, &out, &fd);
 	if (err)
 		return err;
-	return new_file_adopt(names[output], path, fd, &writer->files[output].maker, ret);
+	return new_file_adopt(option_of(output), path, fd, &writer->files[output].maker,
+			      ret);
 }

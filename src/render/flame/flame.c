@@ -391,4 +391,8 @@ static struct error *render_flame(const struct report *report, FILE *out)
 	return flame_render(report, &(const struct flame_options){0}, out);
 }
 
-const struct renderer flame_renderer = {.name = "flame", .render = render_flame};
+const struct renderer flame_renderer = {
+	.name = "flame",
+	.render = render_flame,
+	.render_graph = flame_render,
+};

@@ -125,4 +125,8 @@ static struct error *render_html(const struct report *report, FILE *out)
 	return html_render(report, &(const struct flame_options){0}, out);
 }
 
-const struct renderer html_renderer = {.name = "html", .render = render_html};
+const struct renderer html_renderer = {
+	.name = "html",
+	.render = render_html,
+	.render_graph = html_render,
+};

@@ -5,13 +5,13 @@
 
 #include "render/renderer.h"
 
-#define FORMAT(name, shown, file, scope, words)                                          \
+#define FORMAT(name, shown, file, able, words)                                          \
 	extern const struct renderer name##_renderer;
 #include "render/format_rows.h"
 #undef FORMAT
 
 const struct renderer *const renderers[] = {
-#define FORMAT(name, shown, file, scope, words) &name##_renderer,
+#define FORMAT(name, shown, file, able, words) &name##_renderer,
 #include "render/format_rows.h"
 #undef FORMAT
 	NULL,

@@ -51,7 +51,7 @@ static char *write_file(struct temp_dir *p, const char *name, const char *text,
 	_cleanup_(freep) char *path = strdup(temp_dir_path(p, name));
 
 	REQUIRE(path);
-	err = new_file_open("--csv", path, &file);
+	err = new_file_open("csv", path, &file);
 	if (!err) {
 		fputs(text, file.stream);
 		/* The file must not exist yet. */
@@ -98,7 +98,7 @@ static void nothing_is_seen_before_the_end(void)
 
 	temp_dir_write(&p, "old", "old");
 	snprintf(path, sizeof(path), "%s/old", p.path);
-	REQUIRE(!new_file_open("--csv", path, &file));
+	REQUIRE(!new_file_open("csv", path, &file));
 	for (int i = 0; i < 100000; i++)
 		fputs("0123456789", file.stream);
 	CHECK_STR(temp_dir_read(&p, "old", buf, sizeof(buf)), "old");
@@ -129,7 +129,7 @@ static void temporary_names_go(void)
 	CHECK(!write_file(&p, "whole", "text", false, &own));
 
 	snprintf(path, sizeof(path), "%s/new", p.path);
-	REQUIRE(!new_file_open("--csv", path, &file));
+	REQUIRE(!new_file_open("csv", path, &file));
 	CHECK_INT(temp_dir_count(&p, false), lacks.no_tmpfile ? 3 : 2);
 	new_file_remove_temporaries();
 	CHECK_INT(temp_dir_count(&p, false), 2);
@@ -241,7 +241,7 @@ static void a_dropped_file_is_gone(void)
 	for (int i = 0; i < 3; i++) {
 		struct new_file file;
 
-		REQUIRE(!new_file_open("--csv", path, &file));
+		REQUIRE(!new_file_open("csv", path, &file));
 		fputs("text", file.stream);
 		new_file_deinit(&file);
 	}
@@ -258,7 +258,7 @@ static void a_name_taken_meanwhile(void)
 	bool in_place;
 
 	snprintf(path, sizeof(path), "%s/x", p.path);
-	REQUIRE(!new_file_open("--csv", path, &file));
+	REQUIRE(!new_file_open("csv", path, &file));
 	REQUIRE(!new_file_check(&file, false, &own, &in_place));
 	CHECK(!in_place);
 	temp_dir_write(&p, "x", "theirs");
@@ -282,7 +282,7 @@ static void a_removed_directory(void)
 	REQUIRE(!rmdir(temp_dir_path(&p, "gone")));
 
 	_cleanup_(error_destroyp) struct error *err =
-		new_file_open("--csv", "x.csv", &file);
+		new_file_open("csv", "x.csv", &file);
 
 	CHECK_STR(err ? err->message : NULL,
 		  "cannot write --csv x.csv: the current directory was removed");
@@ -319,7 +319,7 @@ static void standard_output(void)
 	temp_dir_write(&p, "out", "0123456789");
 	saved = standard_output_to(temp_dir_path(&p, "out"));
 
-	struct error *err = new_file_open("--csv", "-", &file);
+	struct error *err = new_file_open("csv", "-", &file);
 
 	standard_output_back(saved);
 	REQUIRE(!err);
@@ -335,7 +335,7 @@ static void standard_output(void)
 
 	/* Write errors must be noticed. */
 	saved = standard_output_to("/dev/full");
-	err = new_file_open("--csv", "-", &file);
+	err = new_file_open("csv", "-", &file);
 	standard_output_back(saved);
 	REQUIRE(!err);
 	fputs("text", file.stream);
@@ -353,7 +353,7 @@ static void the_null_device(void)
 	struct stat st;
 
 	for (int i = 0; i < 2; i++) {
-		REQUIRE(!new_file_open("--csv", "/dev/null", &file));
+		REQUIRE(!new_file_open("csv", "/dev/null", &file));
 		fputs("text", file.stream);
 		CHECK(!new_file_give_name(&file, i, &own));
 		new_file_truncate(&file, 0);
@@ -367,7 +367,7 @@ static void the_null_device(void)
 		_cleanup_(error_destroyp) struct error *err = NULL;
 		bool in_place;
 
-		err = new_file_open("--csv", "/dev/zero", &other);
+		err = new_file_open("csv", "/dev/zero", &other);
 		if (!err)
 			err = new_file_check(&other, force, &own, &in_place);
 		/* Only root gets as far as the type check. */
@@ -383,7 +383,7 @@ static void the_name_of_standard_output(void)
 	_cleanup_(error_destroyp) struct error *err = NULL;
 	bool in_place;
 
-	err = new_file_open("--csv", "/dev/stdout", &file);
+	err = new_file_open("csv", "/dev/stdout", &file);
 	if (!err)
 		err = new_file_check(&file, true, &nobodys, &in_place);
 	CHECK_STR(err ? err->message : NULL,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/files/temp_dir.h"
+#include "unit/options/options_check.h"
 #include "unit/render/fixture.h"
 
 #include <unistd.h>
 
+#include "options/option_table.h"
 #include "output/outputs.h"
 
 static const char *const names[OUTPUT_KIND_COUNT] = {
@@ -275,6 +277,28 @@ static void standard_output_at_the_end(void)
 	CHECK_INT(temp_dir_count(&r.dir, false), 1);
 }
 
+static void errors_name_the_option(void)
+{
+	unsigned tried = 0;
+
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		const struct option_row *row = &option_rows[i];
+		char given[64], wanted[64];
+		struct options options;
+		struct outputs outputs;
+
+		if (row->kind != KIND_PATTERN)
+			continue;
+		snprintf(given, sizeof(given), "--%s=no/where", row->name);
+		snprintf(wanted, sizeof(wanted),
+			 "cannot write --%s no/where: ", row->name);
+		PARSE(&options, given);
+		check_fails(outputs_init(&outputs, &options, NULL), wanted);
+		tried++;
+	}
+	CHECK_INT(tried, OUTPUT_KIND_COUNT);
+}
+
 int main(void)
 {
 	RUN(all_files_at_the_end);
@@ -285,5 +309,6 @@ int main(void)
 	RUN(json_lists_blocks_when_asked);
 	RUN(csv_is_of_the_view);
 	RUN(standard_output_at_the_end);
+	RUN(errors_name_the_option);
 	return check_done();
 }
