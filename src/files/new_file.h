@@ -52,8 +52,8 @@ struct new_file {
 			       new_file_give_name() report failed writes */
 };
 
-/* Begin a file in the directory of `path`, which --`option` names. ERROR_IO if none can be created there. The
- * caller calls new_file_deinit() on `ret`, also after an error. */
+/* Begin a file in the directory of `path`, which --`option` names. ERROR_IO if none can
+ * be created there. The caller calls new_file_deinit() on `ret`, also after an error. */
 struct error *new_file_open(const char *option, const char *path, struct new_file *ret)
 	__attribute__((warn_unused_result));
 
