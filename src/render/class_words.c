@@ -2,7 +2,14 @@
 #include "render/class_words.h"
 
 static const struct class_words words[BLOCK_CLASS_COUNT] = {
-	[BLOCK_HEAP] = {.name = "heap",
+	[BLOCK_HEAP] = {.is_live = true,
+			.is_in_json = true,
+			.name = "heap",
+			.csv = "heap",
+			.measure = "memory",
+			.innermost = "allocation function",
+			.of_sections = "block",
+			.of_sections_many = "blocks",
 			.title = "Live heap",
 			.heading = "Heap",
 			.block = "block",
@@ -17,7 +24,14 @@ static const struct class_words words[BLOCK_CLASS_COUNT] = {
 			.gone = "freed",
 			.free = "free",
 			.frees = "frees"},
-	[BLOCK_MAPPING] = {.name = "mappings",
+	[BLOCK_MAPPING] = {.is_live = true,
+			   .is_in_json = true,
+			   .name = "mappings",
+			   .csv = "mapping",
+			   .measure = "memory",
+			   .innermost = "allocation function",
+			   .of_sections = "block",
+			   .of_sections_many = "blocks",
 			   .title = "Live mappings",
 			   .heading = "Mappings",
 			   .block = "mapping",
@@ -32,7 +46,20 @@ static const struct class_words words[BLOCK_CLASS_COUNT] = {
 			   .gone = "unmapped",
 			   .free = "unmap",
 			   .frees = "unmaps"},
-	[BLOCK_KERNEL] = {.name = "kernel",
+	[BLOCK_EVENT] = {.name = "events",
+			 .csv = "event",
+			 .measure = "events",
+			 .innermost = "innermost function",
+			 .of_sections = "events and mappings",
+			 .of_sections_many = "events and mappings"},
+	[BLOCK_KERNEL] = {.is_live = true,
+			  .name = "kernel",
+			  .csv = "kernel",
+			  .subject = "kernel",
+			  .measure = "memory",
+			  .innermost = "allocation function",
+			  .of_sections = "block",
+			  .of_sections_many = "blocks",
 			  .title = "Live in the kernel",
 			  .heading = "Kernel",
 			  .block = "block",
@@ -54,6 +81,11 @@ const struct class_words *class_words(enum block_class class)
 	return &words[class];
 }
 
+const struct class_words *class_words_main(const struct snapshot *snap)
+{
+	return class_words(snapshot_main_class(snap));
+}
+
 const char *class_blocks(enum block_class class, uint64_t count)
 {
 	return count == 1 ? words[class].block : words[class].blocks;
@@ -64,8 +96,10 @@ void class_append_target(struct strbuf *out, const struct snapshot *snap,
 {
 	const struct snapshot_process *first = snap->processes.data;
 
-	if (snap->kernel_traced && snap->heap_untraced) {
-		strbuf_append(out, "the kernel");
+	const char *subject = class_words_main(snap)->subject;
+
+	if (subject) {
+		strbuf_appendf(out, "the %s", subject);
 		if (!first->pid)
 			return;
 		strbuf_append(out, " for ");

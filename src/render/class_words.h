@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that reports use for each class of blocks. */
+/* What differs between the classes of blocks in reports: words, and what is known. */
 #ifndef RENDER_CLASS_WORDS_H
 #define RENDER_CLASS_WORDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "snapshot/snapshot.h"
 #include "util/strbuf.h"
 
 struct class_words {
-	const char *name;                     /* "heap" */
+	bool is_live;     /* blocks, which are live until they are freed; false: hits,
+			     which have no words for blocks */
+	bool is_in_json;  /* is a key of each JSON report: null without the class */
+	const char *name; /* "heap" */
+	const char *csv;  /* in the column "class" */
+	/* For reports with this main class (snapshot_main_class()): */
+	const char *subject; /* "kernel": what is traced instead of processes, or NULL */
+	const char *measure; /* "memory" or "events" */
+	const char *innermost; /* "allocation function": with which its stacks end */
+	/* "block" and "blocks": what the sums of all classes together count */
+	const char *of_sections, *of_sections_many;
+	/* Words for blocks: */
 	const char *title;                    /* "Live heap" */
 	const char *heading;                  /* "Heap" */
 	const char *block, *blocks;           /* "block" */
@@ -21,8 +33,10 @@ struct class_words {
 	const char *free, *frees;
 };
 
-/* The words of a class. BLOCK_EVENT has none, because it has no blocks. */
 const struct class_words *class_words(enum block_class class);
+
+/* The words of the main class. */
+const struct class_words *class_words_main(const struct snapshot *snap);
 
 /* "block" or "blocks". */
 const char *class_blocks(enum block_class class, uint64_t count);

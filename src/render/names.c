@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "render/class_words.h"
 #include "util/cleanup.h"
 #include "util/path.h"
 #include "util/escape.h"
@@ -66,10 +67,6 @@ static struct error *push_frame(candidates *list, const struct report_frame *fra
 static struct error *push_note(candidates *list, enum name_note note, size_t slot)
 {
 	static const char *const texts[NOTE_COUNT] = {
-		[NOTE_HEAP] = "[heap]",
-		[NOTE_MAPPINGS] = "[mappings]",
-		[NOTE_EVENTS] = "[events]",
-		[NOTE_KERNEL] = "[kernel]",
 		[NOTE_NO_STACK] = "[no stack: it was not stored]",
 		[NOTE_NO_FRAMES] = "[no frames]",
 		[NOTE_NO_PROCESS] = "[process not known]",
@@ -84,7 +81,10 @@ static struct error *push_note(candidates *list, enum name_note note, size_t slo
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	_cleanup_(strbuf_deinit) struct strbuf module = {0};
 
-	if (texts[note])
+	if (note < NOTE_CLASS + BLOCK_CLASS_COUNT)
+		strbuf_appendf(&text, "[%s]",
+			       class_words((enum block_class)(note - NOTE_CLASS))->name);
+	else if (texts[note])
 		strbuf_append(&text, texts[note]);
 	else
 		strbuf_appendf(&text, "[truncated: %s]",

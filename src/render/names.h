@@ -12,11 +12,8 @@
 
 /* Names of steps in a call path that are not frames. */
 enum name_note {
-	NOTE_HEAP,
-	NOTE_MAPPINGS,
-	NOTE_EVENTS,
-	NOTE_KERNEL,
-	NOTE_NO_STACK,
+	NOTE_CLASS, /* first of BLOCK_CLASS_COUNT notes, one for each enum block_class */
+	NOTE_NO_STACK = NOTE_CLASS + BLOCK_CLASS_COUNT,
 	NOTE_NO_FRAMES,
 	NOTE_NO_PROCESS,
 	NOTE_OTHER, /* call paths without names of their own */

@@ -51,13 +51,8 @@ static bool push_path(struct paths *paths, const struct report *report,
 		.old_bytes = part->size_bytes,
 		.new_bytes = part->size_bytes,
 	};
-	static const enum name_note notes[BLOCK_CLASS_COUNT] = {
-		[BLOCK_HEAP] = NOTE_HEAP,
-		[BLOCK_MAPPING] = NOTE_MAPPINGS,
-		[BLOCK_EVENT] = NOTE_EVENTS,
-		[BLOCK_KERNEL] = NOTE_KERNEL,
-	};
-	uint32_t class = names_note(&paths->names, notes[section->class]);
+	uint32_t class = names_note(&paths->names,
+				    (enum name_note)(NOTE_CLASS + (int)section->class));
 
 	if (row->estimated_growth_bytes > 0)
 		path.old_bytes -= (uint64_t)row->estimated_growth_bytes;

@@ -46,17 +46,13 @@ static void append_end(struct strbuf *text, const struct report_process *p)
 	strbuf_append_char(text, '\n');
 }
 
-static void append_events(struct strbuf *text, const struct report *report,
-			  const struct report_process *p)
+static void append_hits(struct strbuf *text, const struct report *report,
+			const struct report_process *p)
 {
 	char growth[24] = "-";
 
 	if (report->has_growth)
-		snprintf(growth, sizeof(growth), "%+" PRId64,
-			 report->snapshot->event_bytes
-				 ? p->growth_bytes /
-					   (int64_t)report->snapshot->event_bytes
-				 : p->growth_bytes);
+		snprintf(growth, sizeof(growth), "%+" PRId64, p->growth_count);
 	strbuf_appendf(text, "  %10" PRIu64 " %11s  ", p->live.count, growth);
 	append_end(text, p);
 }
@@ -81,28 +77,28 @@ void text_append_processes(struct strbuf *text, const struct report *report,
 {
 	size_t count = section->process_count, shown = count;
 	uint64_t bytes = 0;
-	bool is_event = section->class == BLOCK_EVENT;
+	const struct class_words *words = class_words(section->class);
 
 	if (report->options.top && report->options.top < shown)
 		shown = (size_t)report->options.top;
-	if (is_event)
-		strbuf_appendf(text, "\n  %10s %11s  process\n", "events", "growth");
-	else
+	if (words->is_live)
 		strbuf_appendf(text, "\n  %10s %10s %11s %10s  process\n", "live",
-			       class_words(section->class)->blocks, "growth", "VmRSS");
+			       words->blocks, "growth", "VmRSS");
+	else
+		strbuf_appendf(text, "\n  %10s %11s  process\n", words->name, "growth");
 	for (size_t i = 0; i < shown; i++)
-		(is_event ? append_events : append_row)(text, report,
-							&section->processes[i]);
+		(words->is_live ? append_row : append_hits)(text, report,
+							    &section->processes[i]);
 	for (size_t i = shown; i < count; i++)
 		bytes = saturate_add(
-			bytes, is_event ? section->processes[i].live.count
-					: section->processes[i].live.estimated_bytes);
+			bytes, words->is_live ? section->processes[i].live.estimated_bytes
+					      : section->processes[i].live.count);
 	if (shown < count)
 		strbuf_appendf(text,
 			       "  ... %zu more processes with %s (--top 0 lists all)\n",
 			       count - shown,
-			       is_event ? units_format_count(bytes).s
-					: units_format_bytes(bytes).s);
+			       words->is_live ? units_format_bytes(bytes).s
+					      : units_format_count(bytes).s);
 	if (!count)
 		strbuf_append(text, "  none yet\n");
 }

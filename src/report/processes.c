@@ -59,6 +59,7 @@ struct error *report_processes_build(const struct report *report,
 
 		p->live = report_sum_from(&sums[i], section->is_estimate);
 		p->growth_bytes = report_difference(p->live.size_bytes, then.size_bytes);
+		p->growth_count = report_difference(p->live.count, then.count);
 		p->estimated_growth_bytes =
 			report_difference(p->live.estimated_bytes, then.estimated_bytes);
 	}

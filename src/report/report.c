@@ -183,13 +183,10 @@ static size_t find_classes(const struct snapshot *snap,
 {
 	size_t count = 0;
 
-	if (!snap->heap_untraced)
-		ret[count++] = snap->event ? BLOCK_EVENT : BLOCK_HEAP;
-	if (snap->mappings_traced)
-		ret[count++] = BLOCK_MAPPING;
-	/* There is always at least one section. */
-	if (snap->kernel_traced || !count)
-		ret[count++] = BLOCK_KERNEL;
+	ret[count++] = snapshot_main_class(snap);
+	for (int i = 0; i < BLOCK_CLASS_COUNT; i++)
+		if (i != (int)ret[0] && snapshot_has_class(snap, (enum block_class)i))
+			ret[count++] = (enum block_class)i;
 	return count;
 }
 

@@ -32,7 +32,7 @@ enum report_cause {
 struct report_process {
 	const struct snapshot_process *process;
 	struct report_sum live;
-	int64_t growth_bytes; /* since the previous report, as traced */
+	int64_t growth_bytes, growth_count; /* since the previous report, as traced */
 	int64_t estimated_growth_bytes;
 };
 

@@ -23,8 +23,10 @@ static void append_target(struct strbuf *text, const struct report *report)
 	const struct snapshot *snap = report->snapshot;
 	const struct snapshot_process *first = snap->processes.data;
 
-	if (snap->kernel_traced && snap->heap_untraced) {
-		strbuf_append(text, "the kernel");
+	const char *subject = class_words_main(snap)->subject;
+
+	if (subject) {
+		strbuf_appendf(text, "the %s", subject);
 	} else if (snap->processes.len == 1) {
 		escape_text(text, first->command ? first->command : "?");
 		strbuf_appendf(text, " (%d)%s", first->pid,
@@ -163,18 +165,6 @@ static uint64_t rss_bytes(const struct snapshot *snap, bool exited)
 	return sum;
 }
 
-static const char *class_name(enum block_class class)
-{
-	static const char *const names[BLOCK_CLASS_COUNT] = {
-		[BLOCK_HEAP] = "heap",
-		[BLOCK_MAPPING] = "mappings",
-		[BLOCK_EVENT] = "events",
-		[BLOCK_KERNEL] = "kernel",
-	};
-
-	return names[class];
-}
-
 static void put_memory(const struct ui *ui, struct canvas *canvas,
 		       const struct report *report, const struct report_section *section)
 {
@@ -189,13 +179,13 @@ static void put_memory(const struct ui *ui, struct canvas *canvas,
 		 units_format_bytes(rss_bytes(snap, exited)).s,
 		 exited ? " when last seen" : "");
 	put_curve(canvas, 0, 1, half - 1, text, &rss);
-	if (section->class == BLOCK_EVENT)
+	if (!class_words(section->class)->is_live)
 		snprintf(text, sizeof(text), "events %s in %s hits",
 			 units_format_bytes(section->live.estimated_bytes).s,
 			 units_format_count(section->live.estimated_count).s);
 	else
 		snprintf(text, sizeof(text), "live %s %s in %" PRIu64 " blocks",
-			 class_name(section->class),
+			 class_words(section->class)->name,
 			 units_format_bytes(section->live.estimated_bytes).s,
 			 section->live.estimated_count);
 	put_curve(canvas, half, 1, ui->columns - half, text, &live);

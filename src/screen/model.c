@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "render/class_words.h"
 #include "screen/model_items.h"
 #include "screen/views.h"
 #include "util/cleanup.h"
@@ -244,9 +245,9 @@ bool model_has_data(const struct model *model, enum screen_view view)
 {
 	const struct report *report = model->moment->report;
 	unsigned needs = screen_view_of(view)->needs;
-	bool is_event = report->sections[model->section].class == BLOCK_EVENT;
+	enum block_class class = report->sections[model->section].class;
 
-	if (is_event && view == SCREEN_VIEW_THREADS)
+	if (!class_words(class)->is_live && view == SCREEN_VIEW_THREADS)
 		return false;
 	return (report->data & needs) == needs;
 }

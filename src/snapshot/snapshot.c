@@ -261,3 +261,17 @@ void snapshot_unreachable_add(struct snapshot_unreachable *to,
 	add_sum(&to->lost_but_freed, &from->lost_but_freed);
 	add_sum(&to->held_but_freed, &from->held_but_freed);
 }
+
+enum block_class snapshot_main_class(const struct snapshot *snap)
+{
+	if (!snap->heap_untraced)
+		return snap->event ? BLOCK_EVENT : BLOCK_HEAP;
+	return snap->mappings_traced ? BLOCK_MAPPING : BLOCK_KERNEL;
+}
+
+bool snapshot_has_class(const struct snapshot *snap, enum block_class class)
+{
+	return class == snapshot_main_class(snap) ||
+	       (class == BLOCK_MAPPING && snap->mappings_traced) ||
+	       (class == BLOCK_KERNEL && snap->kernel_traced);
+}

@@ -475,6 +475,12 @@ const char *loss_remedy(enum loss loss);
 /* True if anything in `losses` makes the accounting incomplete. */
 bool snapshot_has_losses(const struct snapshot *snap);
 
+/* The class that the trace mode is about: a report's first section. */
+enum block_class snapshot_main_class(const struct snapshot *snap);
+
+/* Does the snapshot have this class? Each that it has is a section of a report. */
+bool snapshot_has_class(const struct snapshot *snap, enum block_class class);
+
 /* The machine name of an end ("complete", "depth", ...). Static string. */
 const char *stack_end_name(enum stack_end end);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "render/class_words.h"
 #include "render/views/csv_field.h"
 #include "render/diff_formats.h"
 #include "render/names.h"
@@ -66,7 +67,7 @@ static struct error *write_rows(const struct report_diff *diff,
 		fprintf(out, ",%" PRIu64 ",%" PRIu64, row->old_bytes, row->old_count);
 		fprintf(out, ",%" PRIu64 ",%" PRIu64 ",", row->new_bytes, row->new_count);
 		csv_write_field(strbuf_text(&field), out);
-		fprintf(out, ",%s,", csv_class_name(section->class));
+		fprintf(out, ",%s,", class_words(section->class)->csv);
 		field.len = 0;
 		escape_text(&field, row->command ? row->command : "");
 		if (field.failed)

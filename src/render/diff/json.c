@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/diff_formats.h"
+#include "render/class_words.h"
 #include "render/frame_texts.h"
 #include "render/json/fields.h"
 #include "render/json/stream.h"
@@ -128,17 +129,19 @@ static void write_section(struct page *page, const char *key,
 	json_stream_close(s, '}');
 }
 
-/* Write the section of the class; null without one. */
 static void write_class(struct page *page, const struct report_diff *diff,
-			enum block_class class, const char *key)
+			enum block_class class)
 {
+	const struct class_words *words = class_words(class);
+
 	for (size_t i = 0; i < diff->section_count; i++) {
 		if (diff->sections[i].class == class) {
-			write_section(page, key, &diff->sections[i]);
+			write_section(page, words->name, &diff->sections[i]);
 			return;
 		}
 	}
-	json_stream_null(&page->stream, key);
+	if (words->is_in_json)
+		json_stream_null(&page->stream, words->name);
 }
 
 static json_t *modules_array(const struct report_diff *diff)
@@ -185,10 +188,8 @@ static struct error *render(const struct report_diff *diff, FILE *out)
 		return error_no_memory();
 	json_stream_open(s, NULL, '{');
 	json_stream_members(s, diff_object(diff));
-	write_class(&page, diff, BLOCK_HEAP, "heap");
-	write_class(&page, diff, BLOCK_MAPPING, "mappings");
-	if (diff->new->snapshot->kernel_traced || diff->old->snapshot->kernel_traced)
-		write_class(&page, diff, BLOCK_KERNEL, "kernel");
+	for (int i = 0; i < BLOCK_CLASS_COUNT; i++)
+		write_class(&page, diff, (enum block_class)i);
 	json_stream_close(s, '}');
 	frame_texts_deinit(&page.frames);
 	return json_stream_end(s);

@@ -61,10 +61,15 @@ struct flame {
 	FILE *out;
 };
 
+static const struct class_words *words_of(const struct flame *f)
+{
+	return class_words_main(f->page.report->snapshot);
+}
+
 /* Are the widths bytes that are live? An event's hits and a difference are not. */
 static bool has_live(const struct flame *f)
 {
-	return !f->page.options->old && !f->page.report->snapshot->event &&
+	return !f->page.options->old && words_of(f)->is_live &&
 	       f->page.report->options.flame_of == REPORT_FLAME_LIVE;
 }
 
@@ -162,8 +167,6 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 			   const struct report_section *section, uint64_t bytes,
 			   uint64_t blocks)
 {
-	const struct snapshot *snap = f->page.report->snapshot;
-
 	xml_append(text, label);
 	if (strcmp(label, name)) {
 		strbuf_append_char(text, '\n');
@@ -173,7 +176,7 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 		strbuf_append_char(text, '\n');
 		xml_append(text, module);
 	}
-	if (snap->event && !snap->event_bytes)
+	if (flame_is_counted(&f->page))
 		strbuf_appendf(text, "\n%" PRIu64 " %s", bytes,
 			       bytes == 1 ? "event" : "events");
 	else if (f->page.report->options.flame_of == REPORT_FLAME_COUNT)
@@ -182,9 +185,8 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 	else
 		strbuf_appendf(text, "\n%s, %" PRIu64 " bytes in %" PRIu64 " %s",
 			       units_format_bytes(bytes).s, bytes, blocks,
-			       snap->event   ? "events and mappings"
-			       : blocks == 1 ? "block"
-					     : "blocks");
+			       blocks == 1 ? words_of(f)->of_sections
+					   : words_of(f)->of_sections_many);
 	append_share(f, text, section, bytes);
 }
 
@@ -361,8 +363,7 @@ static struct error *draw(struct flame *f)
 		return error_no_memory();
 	if (!f->total_bytes)
 		strbuf_appendf(&f->text, "<text x=\"%d\" y=\"%d\">no %s</text>\n",
-			       FLAME_MARGIN, FLAME_TOP + 11,
-			       f->page.report->snapshot->event ? "events" : "memory");
+			       FLAME_MARGIN, FLAME_TOP + 11, words_of(f)->measure);
 	flame_page_end(&f->text, &f->page);
 	flush(f, 0);
 	return f->text.failed ? error_no_memory() : NULL;

@@ -30,10 +30,11 @@ static void append_hostile(struct strbuf *out, const char *text)
 		out->failed = true;
 }
 
-/* Are widths hits of an event instead of bytes? */
-static bool is_counted(const struct flame_page *page)
+bool flame_is_counted(const struct flame_page *page)
 {
-	return page->report->snapshot->event && !page->report->snapshot->event_bytes;
+	const struct snapshot *snap = page->report->snapshot;
+
+	return !class_words_main(snap)->is_live && !snap->event_bytes;
 }
 
 /* "process 7 (x), 2026-01-02 03:04:05 +0000". */
@@ -60,11 +61,13 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 	};
 
 	strbuf_append(out, "memtrace: ");
-	if (snap->event)
+	if (snap->event) {
 		append_hostile(out, snap->event);
-	strbuf_append(out, snap->event ? " of "
-			   : old       ? "from "
-				       : titles[page->report->options.flame_of]);
+		strbuf_append(out, " of ");
+	} else {
+		strbuf_append(out,
+			      old ? "from " : titles[page->report->options.flame_of]);
+	}
 	/* The older one first, as in --diff OLD NEW. */
 	if (old) {
 		append_side(out, old->snapshot);
@@ -153,7 +156,7 @@ static void append_section(struct strbuf *out, const struct report *report,
 	const struct snapshot *snap = report->snapshot;
 	uint64_t count = section->listed.estimated_count;
 
-	if (section->class == BLOCK_EVENT) {
+	if (!class_words(section->class)->is_live) {
 		strbuf_appendf(out, "%" PRIu64 " %s in %" PRIu64 " %s", count,
 			       count == 1 ? "event" : "events", section->stack_count,
 			       section->stack_count == 1 ? "stack" : "stacks");
@@ -187,7 +190,7 @@ static bool is_partial(const struct report *report)
 	for (size_t i = 0; i < report->section_count; i++) {
 		const struct report_section *section = &report->sections[i];
 
-		partial |= section->class != BLOCK_EVENT &&
+		partial |= class_words(section->class)->is_live &&
 			   section->ranked.size_bytes < section->live.size_bytes;
 	}
 	return partial;
@@ -196,26 +199,26 @@ static bool is_partial(const struct report *report)
 void flame_describe(struct strbuf *out, const struct report *report,
 		    const struct flame_options *options)
 {
+	const struct class_words *words = class_words_main(report->snapshot);
+
 	if (options->old)
 		append_change(out, report, options->old);
 	for (size_t i = 0; !options->old && i < report->section_count; i++) {
 		strbuf_append(out, i ? "; " : "");
 		append_section(out, report, &report->sections[i]);
 	}
-	bool is_of_live = report->options.flame_of == REPORT_FLAME_LIVE ||
-			  report->options.flame_of == REPORT_FLAME_COUNT;
+	bool is_of_live =
+		words->is_live && (report->options.flame_of == REPORT_FLAME_LIVE ||
+				   report->options.flame_of == REPORT_FLAME_COUNT);
 
-	if (!report->options.combined_only && report->options.older_ns &&
-	    !report->snapshot->event && is_of_live)
+	if (!report->options.combined_only && report->options.older_ns && is_of_live)
 		strbuf_appendf(out, "; older than %s",
 			       units_format_duration(report->options.older_ns).s);
 	if (!options->old && report->options.flame_of == REPORT_FLAME_LIVE &&
 	    is_partial(report))
 		strbuf_append(out, "; percentages are of all live memory");
 	if (options->reverse)
-		strbuf_append(out, report->snapshot->event
-					   ? "; merged from the innermost function on"
-					   : "; merged from the allocation function on");
+		strbuf_appendf(out, "; merged from the %s on", words->innermost);
 }
 
 static void append_losses(struct strbuf *out, const struct snapshot *snap)
@@ -373,7 +376,7 @@ static void append_root(struct strbuf *out, const struct flame_page *page, size_
 		       page->options->old ? 2 : 1,
 		       page->options->inverted ? " data-inverted=\"\"" : "",
 		       page->total_bytes,
-		       is_counted(page) ? " data-unit=\"events\""
+		       flame_is_counted(page) ? " data-unit=\"events\""
 		       : page->report->options.flame_of == REPORT_FLAME_COUNT
 			       ? " data-unit=\"blocks\""
 			       : "");

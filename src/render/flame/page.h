@@ -27,6 +27,9 @@ struct flame_page {
 	uint64_t least_bytes;
 };
 
+/* Are widths hits of an event instead of bytes? */
+bool flame_is_counted(const struct flame_page *page);
+
 /* Append everything before the frames, and everything after them. */
 void flame_page_begin(struct strbuf *out, const struct flame_page *page);
 void flame_page_end(struct strbuf *out, const struct flame_page *page);

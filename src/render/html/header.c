@@ -13,13 +13,15 @@
 void html_append_target(struct strbuf *out, const struct snapshot *snap)
 {
 	const struct snapshot_process *first = snapshot_process(snap, 0);
+	const char *subject = class_words_main(snap)->subject;
 
 	if (snap->processes.len == 1) {
-		strbuf_append(out, snap->heap_untraced && first->pid ? "kernel for "
-				   : first->command                  ? ""
-								     : "process");
+		if (subject && first->pid)
+			strbuf_appendf(out, "%s for ", subject);
+		else if (!first->command)
+			strbuf_append(out, "process");
 		html_append_text(out, first->command);
-		if (first->pid || !snap->heap_untraced)
+		if (first->pid || !subject)
 			strbuf_appendf(out, " (%d)", first->pid);
 	} else {
 		strbuf_appendf(out, "%zu processes", snap->processes.len);

@@ -80,7 +80,7 @@ static void append_after_flame(struct strbuf *out, const struct report *report,
 	strbuf_append(out, "</section>\n");
 	html_append_totals(out, report);
 	html_append_stacks(out, report, judgement);
-	if (!report->snapshot->heap_untraced) {
+	if (snapshot_has_class(report->snapshot, BLOCK_HEAP)) {
 		html_append_sizes(out, report);
 		html_append_ages(out, report);
 	}

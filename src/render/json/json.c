@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/formats.h"
 
+#include "render/class_words.h"
 #include "render/columns.h"
 #include "render/json/fields.h"
 #include "render/json/groups.h"
@@ -178,10 +179,8 @@ static json_t *rates_object(const struct report_section *section)
 	return fields_end(&f);
 }
 
-static json_t *event_processes_array(const struct snapshot *snap,
-				     const struct report_section *section)
+static json_t *event_processes_array(const struct report_section *section)
 {
-	uint64_t bytes = snap->event_bytes, bytes_each = bytes ? bytes : 1;
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < section->process_count; i++) {
@@ -190,8 +189,7 @@ static json_t *event_processes_array(const struct snapshot *snap,
 
 		fields_set(&f, "pid", json_integer(p->process->pid));
 		fields_unsigned(&f, "count", p->live.count);
-		fields_set(&f, "growth",
-			   json_integer(p->growth_bytes / (int64_t)bytes_each));
+		fields_set(&f, "growth", json_integer(p->growth_count));
 		array = array_append(array, fields_end(&f));
 	}
 	return array;
@@ -219,7 +217,7 @@ static void write_events(struct json_page *page, const struct report_section *se
 	fields_unsigned(&f, "gone", section->totals.gone);
 	fields_unsigned(&f, "stack_count", section->stack_count);
 	set_rate(&f, "events_per_s", section->rates.allocations);
-	fields_set(&f, "processes", event_processes_array(snap, section));
+	fields_set(&f, "processes", event_processes_array(section));
 	fields_set(&f, "filtered", events_left_out(&section->filtered));
 	fields_set(&f, "suppressed", events_left_out(&section->suppressed));
 	fields_set(&f, "skipped", events_left_out(&section->skipped));
@@ -273,20 +271,22 @@ static void write_section(struct json_page *page, const struct report_section *s
 	json_write_rows(page, section);
 }
 
-/* Write the section of the class; null without one. */
-static void write_class(struct json_page *page, enum block_class class, const char *key,
-			void (*write)(struct json_page *page,
-				      const struct report_section *section))
+static void write_class(struct json_page *page, enum block_class class)
 {
+	const struct class_words *words = class_words(class);
+
 	for (size_t i = 0; i < page->report->section_count; i++) {
-		if (page->report->sections[i].class == class) {
-			json_stream_open(&page->stream, key, '{');
-			write(page, &page->report->sections[i]);
-			json_stream_close(&page->stream, '}');
-			return;
-		}
+		const struct report_section *section = &page->report->sections[i];
+
+		if (section->class != class)
+			continue;
+		json_stream_open(&page->stream, words->name, '{');
+		(words->is_live ? write_section : write_events)(page, section);
+		json_stream_close(&page->stream, '}');
+		return;
 	}
-	json_stream_null(&page->stream, key);
+	if (words->is_in_json)
+		json_stream_null(&page->stream, words->name);
 }
 
 static json_t *report_object(const struct report *report)
@@ -325,12 +325,8 @@ static struct error *render_json(const struct report *report, FILE *out)
 		return error_no_memory();
 	json_stream_open(s, NULL, '{');
 	json_stream_members(s, report_object(report));
-	write_class(&page, BLOCK_HEAP, "heap", write_section);
-	write_class(&page, BLOCK_MAPPING, "mappings", write_section);
-	if (report->snapshot->event)
-		write_class(&page, BLOCK_EVENT, "events", write_events);
-	if (report->snapshot->kernel_traced)
-		write_class(&page, BLOCK_KERNEL, "kernel", write_section);
+	for (int i = 0; i < BLOCK_CLASS_COUNT; i++)
+		write_class(&page, (enum block_class)i);
 	json_stream_close(s, '}');
 	frame_texts_deinit(&page.frames);
 	return json_stream_end(s);

@@ -7,49 +7,18 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 
-bool pprof_has_value(const struct pprof_builder *b, enum pprof_value value)
-{
-	const struct report *report = b->report;
-
-	if (b->options->only_heap && value < ALLOC_OBJECTS &&
-	    !report->snapshot->heap_untraced)
-		return false;
-	switch (value) {
-	case MAPPED_OBJECTS:
-	case MAPPED_SPACE:
-		return report->snapshot->mappings_traced;
-	case KERNEL_OBJECTS:
-	case KERNEL_SPACE:
-		return report->snapshot->kernel_traced;
-	case PEAK_OBJECTS:
-	case PEAK_SPACE:
-		/* A peak has no changes. */
-		return report->data & REPORT_DATA_AT_PEAK && !b->options->changes;
-	case LOST_OBJECTS:
-	case LOST_SPACE:
-		return report->data & REPORT_DATA_UNREACHABLE && !b->options->changes;
-	case ALLOC_OBJECTS:
-	case ALLOC_SPACE:
-		return report->data & REPORT_DATA_TRAFFIC;
-	case INUSE_OBJECTS:
-	case INUSE_SPACE:
-		return !report->snapshot->event && !report->snapshot->heap_untraced;
-	case EVENTS:
-		return report->snapshot->event;
-	default:
-		return true;
-	}
-}
-
 /* The default sample type. */
 static enum pprof_value shown_value(const struct pprof_builder *b)
 {
-	if (b->report->snapshot->event)
-		return EVENTS;
-	if (b->report->snapshot->heap_untraced)
-		return KERNEL_SPACE;
-	return b->options->shows_allocs && pprof_has_value(b, ALLOC_SPACE) ? ALLOC_SPACE
-									   : INUSE_SPACE;
+	if (b->options->shows_allocs && pprof_has_value(b, ALLOC_SPACE))
+		return ALLOC_SPACE;
+	return pprof_weight(snapshot_main_class(b->report->snapshot));
+}
+
+/* Types come in pairs of count and bytes, except the last. */
+static bool is_bytes(enum pprof_value value)
+{
+	return value % 2;
 }
 
 static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
@@ -72,7 +41,6 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 	Pprof__ValueType values[PPROF_VALUES], period = PPROF__VALUE_TYPE__INIT;
 	Pprof__ValueType *list[PPROF_VALUES];
 	int64_t count = pprof_write_string(b, "count");
-	bool is_event = b->report->snapshot->event;
 	enum pprof_value shown = shown_value(b);
 
 	b->bytes = pprof_write_string(b, "bytes");
@@ -81,14 +49,14 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 			continue;
 		pprof__value_type__init(&values[i]);
 		values[i].type = pprof_write_string(b, types[i]);
-		/* Types come in pairs of count and bytes, except the last. */
-		values[i].unit = i % 2 ? b->bytes : count;
+		values[i].unit = is_bytes((enum pprof_value)i) ? b->bytes : count;
 		list[part->n_sample_type++] = &values[i];
 	}
 	part->sample_type = list;
 	part->default_sample_type = values[shown].type;
-	period.type = is_event ? values[EVENTS].type : pprof_write_string(b, "space");
-	period.unit = is_event ? count : b->bytes;
+	period.type =
+		is_bytes(shown) ? pprof_write_string(b, "space") : values[shown].type;
+	period.unit = values[shown].unit;
 	part->period_type = &period;
 	/* Numbers are already scaled, so each byte stands for itself. */
 	part->period = 1;
@@ -153,7 +121,7 @@ void pprof_write_head(struct pprof_builder *b)
 	comment = write_comment(b);
 	part.n_comment = 1;
 	part.comment = &comment;
-	if (!report->snapshot->event)
+	if (class_words_main(report->snapshot)->is_live)
 		part.drop_frames = pprof_write_string(b, drop_frames);
 	part.time_nanos = pprof_clamp(report->snapshot->wall_ns);
 	part.duration_nanos =

@@ -70,9 +70,10 @@ struct pprof_builder {
 /* Is this one of the profile's value types? */
 bool pprof_has_value(const struct pprof_builder *b, enum pprof_value value);
 
-/* The type of what a section's blocks are counted by. The next one has their bytes,
- * except with EVENTS. */
-enum pprof_value pprof_objects(const struct report_section *section);
+/* The types of a class: how many blocks or hits, and how many bytes. Hits have no bytes:
+ * both are EVENTS. */
+enum pprof_value pprof_objects(enum block_class class);
+enum pprof_value pprof_weight(enum block_class class);
 
 static inline int64_t pprof_clamp(uint64_t n)
 {

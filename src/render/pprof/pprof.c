@@ -93,7 +93,7 @@ static void drop_sections(struct report *part, const struct pprof_options *optio
 	const struct pprof_builder b = {.report = part, .options = options};
 
 	for (size_t s = 0; s < part->section_count; s++)
-		if (!pprof_has_value(&b, pprof_objects(&part->sections[s])))
+		if (!pprof_has_value(&b, pprof_objects(part->sections[s].class)))
 			part->sections[s].row_count = 0;
 }
 

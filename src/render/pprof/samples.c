@@ -124,26 +124,11 @@ static void write_sample(struct pprof_builder *b, const int64_t values[PPROF_VAL
 		pprof__packed_samples__pack(&part, to);
 }
 
-enum pprof_value pprof_objects(const struct report_section *section)
-{
-	static const enum pprof_value objects[BLOCK_CLASS_COUNT] = {
-		[BLOCK_HEAP] = INUSE_OBJECTS,
-		[BLOCK_MAPPING] = MAPPED_OBJECTS,
-		[BLOCK_KERNEL] = KERNEL_OBJECTS,
-		[BLOCK_EVENT] = EVENTS,
-	};
-
-	return objects[section->class];
-}
-
 static void set_held(int64_t values[PPROF_VALUES], const struct report_section *section,
 		     int64_t count, int64_t bytes)
 {
-	enum pprof_value objects = pprof_objects(section);
-
-	values[objects] = count;
-	if (objects != EVENTS)
-		values[objects + 1] = bytes;
+	values[pprof_weight(section->class)] = bytes;
+	values[pprof_objects(section->class)] = count;
 }
 
 static int compare_units(const void *pa, const void *pb)

@@ -5,7 +5,7 @@
 
 #include "render/renderer.h"
 
-#define FORMAT(name, shown, file, able, words)                                          \
+#define FORMAT(name, shown, file, able, words)                                           \
 	extern const struct renderer name##_renderer;
 #include "render/format_rows.h"
 #undef FORMAT

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "render/class_words.h"
 #include "render/text/page.h"
 #include "render/text_processes.h"
 #include "render/text_words.h"
@@ -13,10 +14,11 @@
 void text_append_subject(struct strbuf *text, const struct report *report)
 {
 	const struct snapshot *snap = report->snapshot;
+	const char *subject = class_words_main(snap)->subject;
 
 	strbuf_appendf(text, "memtrace report %" PRIu64 " of ", report->sequence);
-	if (snap->heap_untraced && report_is_of_one(report)) {
-		strbuf_append(text, "the kernel");
+	if (subject && report_is_of_one(report)) {
+		strbuf_appendf(text, "the %s", subject);
 		if (snap->processes.data->pid)
 			strbuf_append(text, " for ");
 	}
@@ -45,9 +47,9 @@ void text_append_cause(struct text_page *page)
 		[REPORT_EXITED] = "the target exited: what is listed was still live then",
 	};
 	const char *cause = causes[report->cause];
+	bool is_live = class_words_main(report->snapshot)->is_live;
 
-	/* Events happened; nothing is live. */
-	if (report->snapshot->event && report->cause == REPORT_EXITED)
+	if (!is_live && report->cause == REPORT_EXITED)
 		cause = "the target exited";
 
 	if (report->cause != REPORT_INTERVAL)
@@ -57,8 +59,7 @@ void text_append_cause(struct text_page *page)
 	if (report_is_of_one(report) && report->snapshot->processes.data->exited &&
 	    report->cause != REPORT_EXITED)
 		text_append_line(page, "exited", "%s",
-				 report->snapshot->event ? "before this report"
-							 : causes[REPORT_EXITED]);
+				 is_live ? causes[REPORT_EXITED] : "before this report");
 }
 
 static void append_memory(struct text_page *page, const struct snapshot_process *process)

@@ -61,7 +61,7 @@ static void csv_table(const struct report *report, FILE *out)
 			fprintf(out,
 				",%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32
 				"\r\n",
-				csv_class_name(section->class), block->address,
+				class_words(section->class)->csv, block->address,
 				block->size_bytes,
 				saturate_subtract(report->snapshot->time_ns,
 						  block->time_ns),

@@ -242,8 +242,7 @@ static struct error *render_brief(const struct report *report, FILE *out)
 	struct brief_page page;
 	struct error *err;
 
-	/* Events are counted: nothing of them is live. */
-	if (report->sections[0].class == BLOCK_EVENT)
+	if (!class_words_main(report->snapshot)->is_live)
 		return text_renderer.render(report, out);
 	brief_page_init(&page, report);
 	put_head(&page);

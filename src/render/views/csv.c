@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "render/class_words.h"
 #include "render/views/csv_field.h"
 
 #include <inttypes.h>
@@ -117,7 +118,7 @@ static void write_row(struct builder *b, const struct report_section *section,
 	strbuf_clear(&b->field);
 	append_stack(b, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
-	fprintf(b->out, ",%s", csv_class_name(section->class));
+	fprintf(b->out, ",%s", class_words(section->class)->csv);
 	write_end(b, row);
 }
 
@@ -125,7 +126,7 @@ static void write_view_row(struct builder *b, const struct report_section *secti
 			   const struct report_row *row, const struct view_ops *view)
 {
 	write_id(b, row);
-	fprintf(b->out, ",%s,", csv_class_name(section->class));
+	fprintf(b->out, ",%s,", class_words(section->class)->csv);
 	view->csv_row(b->report, row, b->out);
 	fputc(',', b->out);
 	strbuf_clear(&b->field);

@@ -19,13 +19,3 @@ void csv_write_field(const char *text, FILE *out)
 	}
 	fputc('"', out);
 }
-
-const char *csv_class_name(enum block_class class)
-{
-	static const char *const names[BLOCK_CLASS_COUNT] = {[BLOCK_HEAP] = "heap",
-							     [BLOCK_MAPPING] = "mapping",
-							     [BLOCK_EVENT] = "event",
-							     [BLOCK_KERNEL] = "kernel"};
-
-	return names[class];
-}

@@ -5,16 +5,11 @@
 
 #include <stdio.h>
 
-#include "snapshot/snapshot.h"
-
 /*
  * Write text as a quoted field (RFC 4180). If it begins with a character that makes
  * spreadsheets treat it as a formula even in quotes (= + - @ TAB CR), an apostrophe is
  * put in front of it (OWASP, "CSV injection").
  */
 void csv_write_field(const char *text, FILE *out);
-
-/* "heap", "mapping", "event" or "kernel". Static string. */
-const char *csv_class_name(enum block_class class);
 
 #endif

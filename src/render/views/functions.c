@@ -193,7 +193,7 @@ static void write_function(const struct report *report, enum block_class class,
 	struct strbuf name = {0};
 
 	text_append_group(&name, report, groups, group);
-	fprintf(out, "%s,", csv_class_name(class));
+	fprintf(out, "%s,", class_words(class)->csv);
 	write_text(group->kind == GROUP_CODE ? group_name(groups, group)
 					     : strbuf_text(&name),
 		   out);

@@ -125,7 +125,7 @@ static void csv_table(const struct report *report, FILE *out)
 				fprintf(out,
 					"%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
 					"\r\n",
-					csv_class_name(section->class),
+					class_words(section->class)->csv,
 					histogram_min_bytes(i), histogram_max_bytes(i),
 					live, ever);
 		}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "render/class_words.h"
 #include "render/views/csv_field.h"
 #include "render/text/page.h"
 #include "render/text_processes.h"
@@ -29,7 +30,7 @@ static void csv_table(const struct report *report, FILE *out)
 			fprintf(out,
 				",%d,%s,%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64
 				",%" PRIu64 "\r\n",
-				process->exited, csv_class_name(section->class),
+				process->exited, class_words(section->class)->csv,
 				p->live.estimated_bytes, p->live.estimated_count,
 				p->estimated_growth_bytes, process->memory.vm_rss_bytes,
 				process->memory.vm_hwm_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/formats.h"
 
+#include "render/class_words.h"
 #include "render/text/timeline.h"
 #include "render/text/events.h"
 #include "render/text/head.h"
@@ -81,7 +82,7 @@ static struct error *render_text(const struct report *report, FILE *out)
 
 		if (i)
 			strbuf_append_char(&page.text, '\n');
-		if (section->class == BLOCK_EVENT) {
+		if (!class_words(section->class)->is_live) {
 			text_append_events(&page, section);
 			continue;
 		}
