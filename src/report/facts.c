@@ -18,6 +18,22 @@ unsigned report_data_of(const struct snapshot *snap)
 	       (snap->search.count ? REPORT_DATA_UNREACHABLE : 0);
 }
 
+unsigned report_class_data(enum block_class class)
+{
+	unsigned data = REPORT_DATA_TRENDS;
+
+	if (class == BLOCK_HEAP)
+		data |= REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES |
+			REPORT_DATA_AT_PEAK | REPORT_DATA_UNREACHABLE;
+	return data;
+}
+
+bool report_section_has(const struct report *report, const struct report_section *section,
+			unsigned data)
+{
+	return !(data & ~(report->data & report_class_data(section->class)));
+}
+
 uint64_t report_times(uint64_t a, uint64_t b)
 {
 	uint64_t product;

@@ -68,7 +68,7 @@ static void fill_traffic(const struct builder *b, struct report_section *section
 	const struct snapshot *snap = b->snap;
 	uint64_t times = sampling_factor(&snap->sampling);
 
-	if (section->class != BLOCK_HEAP || !snap->has_traffic)
+	if (!report_section_has(b->report, section, REPORT_DATA_TRAFFIC))
 		return;
 	for (size_t i = 0; i < SNAPSHOT_BUCKETS; i++)
 		section->ever_sizes[i] =

@@ -165,6 +165,13 @@ bool report_is_of_one(const struct report *report);
 /* The data in the snapshot: a set of enum report_data. */
 unsigned report_data_of(const struct snapshot *snap);
 
+/* What can be measured of a class: a set of enum report_data. */
+unsigned report_class_data(enum block_class class);
+
+/* Does the report have all of `data` (enum report_data) of the section's class? */
+bool report_section_has(const struct report *report, const struct report_section *section,
+			unsigned data);
+
 /* How many blocks one block of this size in the section stands for. */
 double report_weight(const struct report *report, const struct report_section *section,
 		     uint64_t size_bytes);

@@ -117,7 +117,7 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 	struct snapshot_held before = stack_sums_get(&b->history->sums[class], stack);
 	struct report_sum now_sum = report_sum_from(&now, section->is_estimate);
 	struct report_sum before_sum = report_sum_from(&before, section->is_estimate);
-	bool is_heap = class == BLOCK_HEAP;
+	unsigned measured = report_class_data(class), data = b->report->data & measured;
 
 	*row = (struct report_row){
 		.stack = stack,
@@ -134,19 +134,19 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 			now.count ? saturate_subtract(snap->time_ns, now.newest_ns) : 0,
 		.end = STACK_END_UNREADABLE,
 	};
-	if (snap->has_trends && stack < snap->trends[class].len)
+	if (data & REPORT_DATA_TRENDS && stack < snap->trends[class].len)
 		row->trend = &snap->trends[class].data[stack];
-	if (is_heap && snap->has_lifetimes && stack < snap->lifetimes.len)
+	if (data & REPORT_DATA_LIFETIMES && stack < snap->lifetimes.len)
 		row->lifetimes = &snap->lifetimes.data[stack];
-	if (is_heap && stack < snap->path_sizes.len)
+	if (measured & REPORT_DATA_TRAFFIC && stack < snap->path_sizes.len)
 		row->ever_sizes = &snap->path_sizes.data[stack];
-	if (is_heap && snap->has_traffic && stack < snap->traffic.len) {
+	if (data & REPORT_DATA_TRAFFIC && stack < snap->traffic.len) {
 		row->traffic = &snap->traffic.data[stack];
 		add_traffic(b, section, row);
 	}
-	if (is_heap && snap->search.count && stack < snap->unreachable.len)
+	if (data & REPORT_DATA_UNREACHABLE && stack < snap->unreachable.len)
 		row->unreachable = &snap->unreachable.data[stack];
-	if (is_heap && stack < snap->at_peak.len)
+	if (measured & REPORT_DATA_AT_PEAK && stack < snap->at_peak.len)
 		add_at_peak(b, section, row);
 }
 

@@ -93,14 +93,13 @@ static void append_change(struct strbuf *out, const struct report *report,
 			   "the larger of both");
 }
 
-/* Only of the heap it is known what was live at its peak, and what was allocated. */
 static void append_peak(struct strbuf *out, const struct report *report,
 			const struct report_section *section)
 {
 	const struct snapshot *snap = report->snapshot;
 
 	strbuf_appendf(out, "%s: ", class_words(section->class)->name);
-	if (section->class != BLOCK_HEAP) {
+	if (!(report_class_data(section->class) & REPORT_DATA_AT_PEAK)) {
 		strbuf_append(out, "not known");
 		return;
 	}
@@ -123,7 +122,7 @@ static void append_traffic(struct strbuf *out, const struct report_section *sect
 		count = saturate_add(count, flow->allocations);
 	}
 	strbuf_appendf(out, "%s: ", class_words(section->class)->name);
-	if (section->class == BLOCK_HEAP)
+	if (report_class_data(section->class) & REPORT_DATA_TRAFFIC)
 		strbuf_appendf(out, "%s allocated in %" PRIu64 " %s since the attach",
 			       units_format_bytes(bytes).s, count,
 			       class_blocks(section->class, count));

@@ -13,12 +13,6 @@
 /* Maximum number of rows of a table. The flame graph has all of them. */
 #define MAX_ROWS 100
 
-/* Was there a search for unreachable blocks, and are blocks of this section judged? */
-static bool has_lost(const struct report *report, const struct report_section *section)
-{
-	return report->snapshot->search.count && section->class == BLOCK_HEAP;
-}
-
 /* Lost blocks, and those that only these lead to. */
 static void append_lost(struct strbuf *out, const struct report_row *row)
 {
@@ -42,7 +36,7 @@ static void append_row(struct strbuf *out, const struct report *report,
 	if (!report->options.combined_only)
 		html_append_number(out, "Oldest",
 				   units_format_duration(row->oldest_age_ns).s);
-	if (has_lost(report, section))
+	if (report_section_has(report, section, REPORT_DATA_UNREACHABLE))
 		append_lost(out, row);
 	strbuf_append(out, "<td class=\"path\">");
 	html_append_path(out, report, causes, row, true);
@@ -60,7 +54,7 @@ static void append_head(struct strbuf *out, const struct report *report,
 		strbuf_append(out, "<th class=\"n\" scope=\"col\">Growth</th>");
 	if (!report->options.combined_only)
 		strbuf_append(out, "<th class=\"n\" scope=\"col\">Oldest</th>");
-	if (has_lost(report, section))
+	if (report_section_has(report, section, REPORT_DATA_UNREACHABLE))
 		strbuf_append(out, "<th class=\"n\" scope=\"col\">Lost</th>");
 	strbuf_append(out, "<th scope=\"col\">Call path, innermost first"
 			   "</th></tr></thead>\n");

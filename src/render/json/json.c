@@ -262,9 +262,9 @@ static void write_section(struct json_page *page, const struct report_section *s
 			    section_object(page->report->snapshot, section));
 	json_write_live_sizes(page, section);
 	json_write_singles(page, section);
-	if (json_has_traffic(page->report, section))
+	if (report_section_has(page->report, section, REPORT_DATA_TRAFFIC))
 		json_write_heap_traffic(&page->stream, page->report->snapshot);
-	if (section->class == BLOCK_HEAP)
+	if (report_class_data(section->class) & REPORT_DATA_UNREACHABLE)
 		json_write_search(&page->stream, page->report->snapshot);
 	json_write_groups(page, section);
 	json_write_suspects(page, section);

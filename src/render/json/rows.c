@@ -14,11 +14,6 @@
 #include "util/cleanup.h"
 #include "util/saturate.h"
 
-bool json_has_traffic(const struct report *report, const struct report_section *section)
-{
-	return section->class == BLOCK_HEAP && report->snapshot->has_traffic;
-}
-
 /* --- frames ----------------------------------------------------------------------- */
 
 static json_t *number_or_null(bool is_known, uint64_t n)
@@ -221,7 +216,7 @@ static void write_row(struct json_page *page, const struct report_section *secti
 	json_stream_text(s, "end", stack_end_name(row->end));
 	if (snap->has_trends)
 		json_write_trend(s, snap, section->class, row);
-	if (json_has_traffic(page->report, section))
+	if (report_section_has(page->report, section, REPORT_DATA_TRAFFIC))
 		json_write_traffic(s, snap, row);
 	json_write_unreachable(s, row);
 	write_frames(page, row);

@@ -33,7 +33,4 @@ void json_write_live_sizes(struct json_page *page, const struct report_section *
  * groups are sums of them. */
 size_t json_shown(const struct report *report, size_t count);
 
-/* Does the section have traffic? */
-bool json_has_traffic(const struct report *report, const struct report_section *section);
-
 #endif

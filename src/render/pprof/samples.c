@@ -205,10 +205,8 @@ static void write_parts(struct pprof_builder *b, const struct report_section *se
 static void set_changes(const struct report_section *section,
 			const struct report_row *row, int64_t values[PPROF_VALUES])
 {
-	if (section->class == BLOCK_HEAP) {
-		values[ALLOC_OBJECTS] = pprof_clamp(row->since.allocations);
-		values[ALLOC_SPACE] = pprof_clamp(row->since.allocated_bytes);
-	}
+	values[ALLOC_OBJECTS] = pprof_clamp(row->since.allocations);
+	values[ALLOC_SPACE] = pprof_clamp(row->since.allocated_bytes);
 	set_held(values, section, row->estimated_growth_count,
 		 row->estimated_growth_bytes);
 }
@@ -222,14 +220,12 @@ static void set_values(const struct pprof_builder *b,
 		set_changes(section, row, values);
 		return;
 	}
-	if (section->class == BLOCK_HEAP) {
-		values[PEAK_OBJECTS] = pprof_clamp(row->at_peak_count);
-		values[PEAK_SPACE] = pprof_clamp(row->at_peak_bytes);
-		values[LOST_OBJECTS] = pprof_clamp(report_row_lost(row).count);
-		values[LOST_SPACE] = pprof_clamp(report_row_lost(row).bytes);
-		values[ALLOC_OBJECTS] = pprof_clamp(row->flow.allocations);
-		values[ALLOC_SPACE] = pprof_clamp(row->flow.allocated_bytes);
-	}
+	values[PEAK_OBJECTS] = pprof_clamp(row->at_peak_count);
+	values[PEAK_SPACE] = pprof_clamp(row->at_peak_bytes);
+	values[LOST_OBJECTS] = pprof_clamp(report_row_lost(row).count);
+	values[LOST_SPACE] = pprof_clamp(report_row_lost(row).bytes);
+	values[ALLOC_OBJECTS] = pprof_clamp(row->flow.allocations);
+	values[ALLOC_SPACE] = pprof_clamp(row->flow.allocated_bytes);
 	if (holds)
 		set_held(values, section, pprof_clamp(row->sum.estimated_count),
 			 pprof_clamp(row->sum.estimated_bytes));

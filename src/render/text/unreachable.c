@@ -104,7 +104,7 @@ void text_append_unreachable(struct text_page *page, const struct report_section
 {
 	const struct snapshot_search *s = &page->report->snapshot->search;
 
-	if (section->class != BLOCK_HEAP || !s->count)
+	if (!report_section_has(page->report, section, REPORT_DATA_UNREACHABLE))
 		return;
 	append_lost(page, s);
 	append_sum(page, &s->total.possible,

@@ -152,7 +152,7 @@ static struct error *write_view(struct builder *b, const struct view_ops *view)
 	for (size_t s = 0; s < report->section_count; s++) {
 		const struct report_section *section = &report->sections[s];
 
-		if (section->class != BLOCK_HEAP && view->heap_only)
+		if (view->needs & ~report_class_data(section->class))
 			continue;
 		for (size_t r = 0; r < section->row_count && !b->field.failed; r++)
 			write_view_row(b, section, &section->rows[r], view);

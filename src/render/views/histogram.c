@@ -95,8 +95,8 @@ static void append_text(struct text_page *page, const struct report_section *sec
 		.is_of_held = true,
 	};
 	struct sizes sizes = {.classes = HISTOGRAM_CLASSES,
-			      .has_ever = section->class == BLOCK_HEAP &&
-					  (page->report->data & REPORT_DATA_TRAFFIC)};
+			      .has_ever = report_section_has(page->report, section,
+							     REPORT_DATA_TRAFFIC)};
 	struct strbuf *text = &page->text;
 
 	memcpy(sizes.live, section->live_sizes, sizeof(sizes.live));

@@ -166,7 +166,6 @@ const struct view_ops view_lifetimes = {
 	.needs = REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES,
 	.sort = REPORT_SORT_TRAFFIC,
 	.past = true,
-	.heap_only = true,
 	.append_text = append_text,
 	.csv_columns = "freed,temporary,lifetimes_ms",
 	.csv_row = csv_row,

@@ -122,7 +122,6 @@ const struct view_ops view_peak = {
 	.wants = REPORT_DATA_AT_PEAK,
 	.sort = REPORT_SORT_AT_PEAK,
 	.past = true,
-	.heap_only = true,
 	.append_text = append_text,
 	.csv_columns = "peak_bytes,peak_blocks,peak_age_ns,bytes,blocks,at_peak_bytes,"
 		       "at_peak_blocks",

@@ -55,7 +55,7 @@ static void append_view(struct text_page *page, const struct report_section *sec
 	const struct view_ops *view = view_find(page->report->options.view);
 	unsigned missing = view->needs & ~page->report->data;
 
-	if (section->class != BLOCK_HEAP && view->heap_only)
+	if (view->needs & ~report_class_data(section->class))
 		return;
 	if (missing)
 		strbuf_appendf(&page->text, "\nNothing to show for --view %s: %s.\n",

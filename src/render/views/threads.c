@@ -107,7 +107,6 @@ const struct view_ops view_threads = {
 	.name = "threads",
 	.needs = REPORT_DATA_TRAFFIC,
 	.sort = REPORT_SORT_SIZE,
-	.heap_only = true,
 	.append_text = append_text,
 	.csv_columns = "pid,tid,name,exited," FLOW_HEADS
 		       "freed_own,freed_own_bytes,freed_by_others,"

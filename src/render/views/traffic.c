@@ -55,7 +55,6 @@ const struct view_ops view_traffic = {
 	.needs = REPORT_DATA_TRAFFIC,
 	.sort = REPORT_SORT_TRAFFIC,
 	.past = true,
-	.heap_only = true,
 	.append_text = append_text,
 	.csv_columns = FLOW_HEADS "temporary," FLOW_SINCE_HEADS "since_ns",
 	.csv_row = csv_row,

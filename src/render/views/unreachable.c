@@ -81,7 +81,6 @@ const struct view_ops view_unreachable = {
 	.name = "unreachable",
 	.needs = REPORT_DATA_UNREACHABLE,
 	.sort = REPORT_SORT_LOST,
-	.heap_only = true,
 	.append_text = append_text,
 	.csv_columns = UNREACHABLE_HEADS "bytes,blocks",
 	.csv_row = csv_row,

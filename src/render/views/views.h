@@ -14,8 +14,9 @@ struct text_page;
 
 struct view_ops {
 	const char *name;      /* as in --view NAME */
-	unsigned needs;        /* set of enum report_data: without it the view has nothing
-				  to show */
+	unsigned needs;        /* set of enum report_data: without it the view shows
+				  nothing, so nothing of a class that has no such data
+				  (report_class_data()) */
 	unsigned wants;        /* set of enum report_data: also shown if present */
 	enum report_sort sort; /* default for --sort */
 	bool past;             /* value of report_options.skip_by_traffic */
@@ -25,7 +26,6 @@ struct view_ops {
 			   (report_options.entries) */
 	bool is_tree;   /* a tree of calls, which begins at either end (--reverse) */
 	bool singles;   /* shows report_options.singles */
-	bool heap_only; /* shows nothing about other classes than the heap */
 	/* Append the view of a section, after the head of the report. */
 	void (*append_text)(struct text_page *page, const struct report_section *section);
 	/* The columns of --csv. With csv_row they describe a call path, and are written
