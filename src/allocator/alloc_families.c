@@ -2,9 +2,9 @@
 /*
  * The table of known allocation functions, family by family. Argument orders follow
  * malloc(3), posix_memalign(3), mmap(2), mremap(2), C23 7.24.3 (free_sized,
- * free_aligned_sized), jemalloc(3), gperftools/tcmalloc.h and mimalloc.h (2.x). The C++
- * operators are those in [new.delete], mangled by the Itanium ABI with size_t as
- * unsigned long.
+ * free_aligned_sized), jemalloc(3), gperftools/tcmalloc.h, mimalloc.h (2.x) and Firefox's
+ * mozmemory.h. The C++ operators are those in [new.delete], mangled by the Itanium ABI
+ * with size_t as unsigned long.
  */
 #include "allocator/allocator.h"
 
@@ -67,6 +67,17 @@ static const struct alloc_function libc_functions[] = {
 };
 
 static const struct alloc_function jemalloc_functions[] = {JEMALLOC_FUNCTIONS(""), {0}};
+
+/* Firefox's allocator. The first argument is the arena; a block of an arena may also be
+ * passed to free() and realloc(). */
+static const struct alloc_function mozjemalloc_functions[] = {
+	ALLOC("moz_arena_malloc", 1),
+	{"moz_arena_free", EFFECT_FREE, NONE, NONE, 1, NONE, false, false},
+	ALLOC_N("moz_arena_calloc", 1, 2),
+	REALLOC("moz_arena_realloc", 1, 2),
+	ALLOC("moz_arena_memalign", 2),
+	{0},
+};
 
 /* Prefixes in use: by hand-made builds, by Rust's tikv-jemallocator, by Arrow. */
 static const struct alloc_function je_functions[] = {
@@ -244,6 +255,8 @@ static const struct alloc_function rust_functions[] = {
 const struct alloc_family alloc_families[] = {
 	[ALLOC_FAMILY_LIBC] = {"libc", "", FAMILY_PLAIN, libc_functions},
 	[ALLOC_FAMILY_JEMALLOC] = {"jemalloc", "", FAMILY_NAMED, jemalloc_functions},
+	[ALLOC_FAMILY_MOZJEMALLOC] = {"mozjemalloc", "moz_arena_", FAMILY_NAMED,
+				      mozjemalloc_functions},
 	{"tcmalloc", "tc_", FAMILY_NAMED, tcmalloc_functions},
 	{"mimalloc", "mi_", FAMILY_NAMED, mimalloc_functions},
 	{"jemalloc", "je_", FAMILY_NAMED, je_functions},

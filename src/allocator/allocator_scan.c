@@ -125,6 +125,13 @@ static struct error *add_allocator(const struct allocator_scan *scan,
 	return err;
 }
 
+/* Does the family belong to the file's malloc? An unprefixed mallocx does, and
+ * mozjemalloc's arenas. */
+static bool is_of_plain(size_t family)
+{
+	return family == ALLOC_FAMILY_JEMALLOC || family == ALLOC_FAMILY_MOZJEMALLOC;
+}
+
 static const char *own_label(const struct allocator_scan *scan)
 {
 	return scan->file->is_executable ? "executable"
@@ -162,10 +169,8 @@ static struct error *add_known(const struct allocator_scan *scan, bool has_plain
 
 		if (alloc_families[i].role != FAMILY_NAMED)
 			continue;
-		/* An unprefixed mallocx belongs to the jemalloc with an unprefixed
-		 * malloc. */
 		if (a && has_any(scan, range) &&
-		    (i == ALLOC_FAMILY_JEMALLOC || is_alias(scan, range, a))) {
+		    (is_of_plain(i) || is_alias(scan, range, a))) {
 			err = set_label(a, label);
 			if (!err)
 				err = extend(scan, range, a);

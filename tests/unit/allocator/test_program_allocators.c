@@ -283,6 +283,16 @@ static void whose_malloc_it_is(void)
 		SYMBOL("mi_malloc", 0x220), SYMBOL("mi_free", 0x230),
 		SYMBOL("_Znwm", 0x240),     SYMBOL("_ZdlPv", 0x250),
 	};
+	/* A block of an arena may be passed to free(), also if moz_arena_free() is
+	 * missing. */
+	static const struct built_symbol mozjemalloc[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("moz_arena_malloc", 0x220),
+		SYMBOL("moz_arena_calloc", 0x230),
+		SYMBOL("_Znwm", 0x240),
+		SYMBOL("_ZdlPv", 0x250),
+	};
 
 	CHECK_STR(labels("a", glibc, COUNT(glibc)), "glibc 3");
 	CHECK_STR(labels("a", musl, COUNT(musl)), "musl 2");
@@ -293,6 +303,7 @@ static void whose_malloc_it_is(void)
 	CHECK_STR(labels("a", tcmalloc, COUNT(tcmalloc)), "tcmalloc 6");
 	CHECK_STR(labels("a", mimalloc, COUNT(mimalloc)), "mimalloc 5");
 	CHECK_STR(labels("a", beside, COUNT(beside)), "executable 2, mimalloc 4");
+	CHECK_STR(labels("a", mozjemalloc, COUNT(mozjemalloc)), "mozjemalloc 6");
 }
 
 static void prefixed_jemalloc(void)
