@@ -3,7 +3,7 @@
  * Calls every allocation function that counter.c interposes, in four threads and in a
  * forked child, leaves some blocks, and ends with _exit(). Prints the number of calls
  * that returned memory, their requested bytes and the number of frees of this process,
- * for comparison with the counter.
+ * for comparison with the counter. The argument is the number of rounds of calls.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -16,6 +16,8 @@
 
 #define ROUNDS  20000
 #define THREADS 4
+
+static unsigned rounds = ROUNDS;
 
 struct sums {
 	uint64_t allocations, bytes, frees;
@@ -78,17 +80,19 @@ static void round_of_calls(struct sums *sums, unsigned round)
 
 static void *run(void *arg)
 {
-	for (unsigned round = 1; round <= ROUNDS; round++)
+	for (unsigned round = 1; round <= rounds; round++)
 		round_of_calls(arg, round);
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static struct sums sums[THREADS], child, total;
 	static char buffer[4096];
 	pthread_t threads[THREADS];
 
+	if (argc > 1)
+		rounds = (unsigned)strtoul(argv[1], NULL, 10);
 	/* stdio must not allocate a buffer. */
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	for (unsigned i = 0; i < THREADS; i++) {

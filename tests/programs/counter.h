@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file where the preloaded counter (counter.c) keeps its counts. The process maps it
- * shared, so it is up to date at every moment, however the process ends.
+ * shared, so it is up to date at every moment, however the process ends. The counter
+ * outside (outside.c) writes such files when it ends, with one shard in use.
  */
 #ifndef PROGRAMS_COUNTER_H
 #define PROGRAMS_COUNTER_H

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The preloaded counter of scripts/programs: it counts correctly, memtrace's counts agree
- * with it, and the comparison notices a difference. */
+/* The counters of scripts/programs, the preloaded one and the one outside: they count
+ * correctly, memtrace's counts agree with them, and the comparison notices a difference.
+ */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "library_path.h"
 #include "live/trace.h"
 #include "programs/counter.h"
 
@@ -101,43 +104,34 @@ static unsigned count_files(void)
 	return n;
 }
 
-/* Starts the program under memtrace and the counter. `program` ends with NULL. */
-static struct live_process *start_counted(const char *const program[])
+/* Starts the program under memtrace, which traces `library`. `program` ends with NULL. */
+static struct live_process *start_traced(const char *library, const char *const program[])
 {
-	const char *argv[32] = {MEMTRACE_BINARY,
-				"--lib",
-				"libc.so.6",
-				"--format",
-				"json",
-				"--top",
-				"0",
-				"--older",
-				"0",
-				"-i",
-				"3600",
-				"--force",
-				"-o",
-				report,
-				"--unwind",
-				"fp",
-				"--"};
+	const char *argv[32] = {
+		MEMTRACE_BINARY, "--lib", library, "--format", "json",    "--top", "0",
+		"--older",       "0",     "-i",    "3600",     "--force", "-o",    report,
+		"--unwind",      "fp",    "--"};
 	size_t n = 17;
 
 	for (size_t i = 0; program[i] && n < 31; i++)
 		argv[n++] = program[i];
+	return live_start(argv);
+}
+
+/* The same with the preloaded counter. */
+static struct live_process *start_counted(const char *const program[])
+{
 	setenv("LD_PRELOAD", COUNTER_LIBRARY, 1);
 	setenv(COUNTER_DIRECTORY, directory, 1);
-	struct live_process *memtrace = live_start(argv);
+	struct live_process *memtrace = start_traced("libc.so.6", program);
 	unsetenv("LD_PRELOAD");
 	unsetenv(COUNTER_DIRECTORY);
 	return memtrace;
 }
 
-/* Runs the program. *ret: its own counts. */
-static void run_caller(unsigned long long ret[3])
+/* Waits for the program and memtrace. *ret: the program's own counts. */
+static void read_caller(struct live_process *memtrace, unsigned long long ret[3])
 {
-	const char *const argv[] = {CALLER_BINARY, NULL};
-	struct live_process *memtrace = start_counted(argv);
 	char *line = live_read_line(memtrace, TIMEOUT_S);
 
 	if (!line || sscanf(line, "%llu %llu %llu", &ret[0], &ret[1], &ret[2]) != 3)
@@ -164,7 +158,7 @@ static void counts_agree(void)
 	unsigned long long said[3];
 	struct sums parent, child;
 
-	run_caller(said);
+	read_caller(start_counted((const char *const[]){CALLER_BINARY, NULL}), said);
 	/* One file for the program and one for its child, none for memtrace. */
 	CHECK_INT(count_files(), 2);
 	check_verdict("exact", "exact: ", 0);
@@ -255,6 +249,72 @@ static void packaged_programs_agree(void)
 	CHECK(compared > 0);
 }
 
+/* Starts the counter outside of the program, and waits until it counts. */
+static struct live_process *start_outside(const char *library)
+{
+	const char *const argv[] = {OUTSIDE_BINARY, library, directory, NULL};
+	struct live_process *outside = live_start(argv);
+	char *line = live_read_line(outside, TIMEOUT_S);
+
+	if (!line || strcmp(line, "ready"))
+		live_fail("nothing is counted: %s", live_stderr(outside));
+	free(line);
+	return outside;
+}
+
+static void stop_outside(struct live_process *outside)
+{
+	live_signal(outside, SIGTERM);
+	CHECK_INT(live_wait(outside, TIMEOUT_S), 0);
+	live_destroy(outside);
+}
+
+/* A copy of the C library, owned: no other program maps it. */
+static char *copy_library(void)
+{
+	char *library = library_path("libc.so.6"), *copy = live_path("libc.so.6");
+	const char *const argv[] = {"cp", "-L", library, copy, NULL};
+
+	REQUIRE(library);
+	struct live_process *cp = live_start(argv);
+	REQUIRE(live_wait(cp, TIMEOUT_S) == 0);
+	live_destroy(cp);
+	free(library);
+	return copy;
+}
+
+/* It sees the calls within the C library, too. memtrace maps the copy itself, and is not
+ * compared. */
+static void outside_counter_agrees(void)
+{
+	static const char *const caller[] = {CALLER_BINARY, "500", NULL};
+	char *library = copy_library(), *folder = strdup(library);
+	unsigned long long said[3], allocations, bytes;
+	int status;
+
+	live_allow_return_probes(); /* the counter's */
+	REQUIRE(folder);
+	*strrchr(folder, '/') = '\0';
+	remove_counts();
+	struct live_process *outside = start_outside(library);
+	setenv("LD_LIBRARY_PATH", folder, 1);
+	struct live_process *memtrace = start_traced(library, caller);
+	unsetenv("LD_LIBRARY_PATH");
+	read_caller(memtrace, said);
+	stop_outside(outside);
+
+	char *line = ask_verdict("exact", &status);
+	CHECK_INT(status, 0);
+	REQUIRE(sscanf(line, "exact: %llu allocations, %llu bytes", &allocations,
+		       &bytes) == 2);
+	CHECK(allocations >= said[0]);
+	CHECK(allocations <= said[0] + LINKER_BLOCKS);
+	CHECK(bytes >= said[1]);
+	free(line);
+	free(folder);
+	free(library);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -265,6 +325,8 @@ int main(void)
 	RUN(difference_is_noticed);
 	RUN(missing_counts_are_noticed);
 	RUN(packaged_programs_agree);
+	RUN(outside_counter_agrees);
+	RUN(difference_is_noticed);
 	free(directory);
 	free(report);
 	return check_done();
