@@ -20,6 +20,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
+#include "util/priority.h"
 
 #define STACK_BYTES   (64 << 10)
 #define ENTRIES_BYTES 8192
@@ -168,16 +169,18 @@ static int look(uint64_t patience_ns)
 	/* Shared with the task, which may outlive this call. */
 	char *memory = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	_cleanup_(priority_restore) struct priority priority = {0};
 	struct sweep *sweep = (void *)memory;
 	int task, pid = 0;
 
 	if ((void *)memory == MAP_FAILED)
 		return 0;
+	priority_raise(&priority);
 	/* Make the dynamic linker resolve syscall() here. */
 	(void)syscall(SYS_gettid);
 	/* It has a copy of the descriptors: what it leaves open when it is killed is
 	 * closed. */
-	task = clone(run, memory + STACK_BYTES, CLONE_VM, sweep);
+	task = priority_clone(run, memory + STACK_BYTES, CLONE_VM, sweep);
 	if (task > 0) {
 		pid = await(sweep, task, patience_ns);
 		if (pid)

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "util/priority.h"
+
 #define STACK_BYTES (64 << 10)
 
 /* "killall memtrace" must not hit these tasks. */
@@ -38,8 +40,8 @@ static void start_task(struct task *task, char *stack)
 	int pid = -1;
 
 	if ((void *)stack != MAP_FAILED)
-		pid = clone(run_task, stack + (task->i + 1) * STACK_BYTES,
-			    CLONE_VM | CLONE_FILES, task);
+		pid = priority_clone(run_task, stack + (task->i + 1) * STACK_BYTES,
+				     CLONE_VM | CLONE_FILES, task);
 	task->pid = pid > 0 ? pid : 0;
 }
 

@@ -24,6 +24,7 @@
 #include "util/cleanup.h"
 #include "util/locked_memory.h"
 #include "util/memory_limit.h"
+#include "util/priority.h"
 #include "util/stack_limit.h"
 #include "util/vec.h"
 #include "util/whole_io.h"
@@ -315,6 +316,10 @@ _Noreturn static void serve(int socket, const struct libbcc *bcc)
 	struct outcome outcome = {.bcc = bcc};
 	struct message m = {.kind = MESSAGE_COMPILED};
 	struct request request = {.text = NULL};
+	struct priority priority;
+
+	/* Until the process ends. */
+	priority_raise(&priority);
 
 	if (!receive(socket, &request))
 		_exit(0);

@@ -40,13 +40,15 @@
  *   CHECKPOINT_RESTORE;
  * - limits of descriptors and locked memory: SYS_RESOURCE, IPC_LOCK;
  * - kernel addresses: SYSLOG;
+ * - a higher priority (util/priority.h): SYS_NICE;
  * - signals to our children, and to a command that now runs as another user: KILL;
  * - the user id of children that are started later: SETUID, SETGID.
  */
 #define FOR_TRACING                                                                      \
 	(FOR_FILES | FOR_READING | BIT(NUMBER_BPF) | BIT(NUMBER_PERFMON) |               \
 	 BIT(CAP_SYS_ADMIN) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_IPC_LOCK) |                \
-	 BIT(CAP_SYSLOG) | BIT(CAP_KILL) | BIT(CAP_SETUID) | BIT(CAP_SETGID))
+	 BIT(CAP_SYSLOG) | BIT(CAP_KILL) | BIT(CAP_SYS_NICE) | BIT(CAP_SETUID) |         \
+	 BIT(CAP_SETGID))
 
 struct capabilities {
 	struct __user_cap_data_struct sets[2];

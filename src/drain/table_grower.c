@@ -13,6 +13,7 @@
 #include "bpf/ring.h"
 #include "util/cleanup.h"
 #include "util/memory_limit.h"
+#include "util/priority.h"
 #include "util/quiet_thread.h"
 
 #define THREAD_NAME "memtrace-grow"
@@ -57,7 +58,9 @@ static int on_news(void *arg, void *data, size_t size)
 static void *run_putter(void *arg)
 {
 	const struct putter *p = arg;
+	_cleanup_(priority_restore) struct priority priority;
 
+	priority_raise(&priority);
 	pthread_setname_np(pthread_self(), THREAD_NAME);
 	part_table_put(&p->parts);
 	return NULL;
@@ -119,8 +122,10 @@ static void begin(struct table_grower *g)
 {
 	struct part_table *const tables[STACK_TABLES] = {
 		&g->stacks->heads, &g->stacks->pcs, &g->stacks->index};
+	_cleanup_(priority_restore) struct priority priority;
 	bool is_refused = false;
 
+	priority_raise(&priority);
 	for (int i = 0; i < STACK_TABLES; i++)
 		put(g, &(struct new_parts){tables[i], 0, tables[i]->known});
 	for (uint32_t half = 0; g->journal && !g->failed && half < 2; half++)

@@ -10,6 +10,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/cpu_queue.h"
+#include "util/priority.h"
 #include "util/open_helper.h"
 #include "util/path.h"
 #include "util/escape.h"
@@ -152,10 +153,11 @@ static void say_code(const struct session *s)
 #define LATE_NS  UINT64_C(1000000000)
 #define START_NS UINT64_C(2000000000)
 
-/* Was memtrace late by `late_ns` mostly because it waited for a processor? */
+/* Was memtrace late by `late_ns` mostly because it, or a child that it waited for, had no
+ * processor? */
 static bool is_crowded(uint64_t late_ns, uint64_t queue_ns)
 {
-	return cpu_queue_ns() - queue_ns >= late_ns / 2;
+	return priority_wanted() < 0 || cpu_queue_ns() - queue_ns >= late_ns / 2;
 }
 
 void session_say_slow_start(uint64_t begun_ns)

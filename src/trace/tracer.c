@@ -11,6 +11,7 @@
 #include "trace/tracer_state.h"
 #include "snapshot/sampling.h"
 #include "util/cleanup.h"
+#include "util/priority.h"
 #include "util/clock.h"
 #include "util/hashmap.h"
 #include "util/file_limit.h"
@@ -288,6 +289,7 @@ struct error *tracer_create(const struct tracer_setup *setup,
 			    struct tracer **ret)
 {
 	_cleanup_(tracer_destroyp) struct tracer *t = calloc(1, sizeof(*t));
+	_cleanup_(priority_restore) struct priority priority = {0};
 	struct meanings meanings = {0};
 	struct error *err;
 
@@ -296,6 +298,7 @@ struct error *tracer_create(const struct tracer_setup *setup,
 	err = init(t, setup);
 	if (err)
 		return err;
+	priority_raise(&priority);
 	/* Errors are returned and printed in one place, not by libbpf. */
 	libbpf_set_print(NULL);
 	open_cache(t);
@@ -434,12 +437,14 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 {
 	_cleanup_(freep) uint32_t *process = invert(t, slots, snap->processes.len);
 	const struct drain_slots by_slot = {process, families};
+	_cleanup_(priority_restore) struct priority priority = {0};
 	bool settled = true;
 	struct error *err;
 
 	if (!process)
 		return error_no_memory();
 	tracer_poll(t);
+	priority_raise(&priority);
 	describe(t, snap);
 	err = copy_allocators(t, snap);
 	if (err)

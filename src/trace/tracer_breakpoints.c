@@ -6,6 +6,7 @@
 #include "trace/tracer_state.h"
 #include "process/live_thread.h"
 #include "util/cleanup.h"
+#include "util/priority.h"
 
 static struct plan_breakpoints *find_file(struct tracer *t, uint64_t file)
 {
@@ -80,9 +81,11 @@ struct error *tracer_attach_probes(struct tracer *t, int pid,
 				   const struct attach_probe probes[], size_t count)
 {
 	const struct attach_probe *returning = find_return(probes, count);
+	_cleanup_(priority_restore) struct priority priority;
 	struct attachment *attachment = &t->attachment;
 	struct error *err = returning ? check_return(t, pid, returning) : NULL;
 
+	priority_raise(&priority);
 	if (!err && returning && !tracer_has_return_probes(t, pid) &&
 	    !vec_push(&t->returning, pid))
 		err = error_no_memory();

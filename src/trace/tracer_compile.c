@@ -12,6 +12,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/phases.h"
+#include "util/priority.h"
 #include "util/quiet_thread.h"
 
 DEFINE_CLEANUP(struct source *, source_destroy);
@@ -226,8 +227,10 @@ static struct error *compile(struct tracer *t, struct source_run so,
 /* Wait for the parallel compilation, and load its programs. */
 static void *load_beside(void *arg)
 {
+	_cleanup_(priority_restore) struct priority priority;
 	struct beside *b = arg;
 
+	priority_raise(&priority);
 	b->err = explain_compile(compiler_wait(b->compiler, b->tracer->compiler),
 				 b->tracer);
 	if (!b->err)

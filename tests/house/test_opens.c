@@ -101,6 +101,7 @@ static const struct opener {
 	{"util/open_child.h", 2, "its functions themselves"},
 	{"util/open_helper.c", 14, "for util/regular_file.c and confined/broker.c"},
 	{"util/open_helper.h", 2, "its functions themselves"},
+	{"util/priority.c", 1, "/proc/loadavg"},
 	{"util/regular_file.c", 7, "the one place"},
 	{"util/regular_file.h", 2, "its functions themselves"},
 };

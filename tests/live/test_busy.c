@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/files.h"
+#include "live/threads.h"
 #include "live/trace.h"
 
 #define TIMEOUT_S  120
@@ -93,9 +95,64 @@ static void says_that_it_is_late(void)
 	live_destroy(oracle);
 }
 
+/* Has a thread of the process, or a child, another priority? */
+static bool is_reniced(pid_t pid)
+{
+	char path[64];
+	char *children;
+	bool is = threads_sum(pid).renice > 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	children = files_read(path);
+	for (char *at = children; at && *at && !is;) {
+		char *end;
+		long child = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		is = threads_sum((pid_t)child).renice > 0;
+		at = end;
+	}
+	free(children);
+	return is;
+}
+
+/* Where other threads take all the time, memtrace has a higher priority while it starts,
+ * and afterwards none of its threads has. */
+static void starts_with_a_higher_priority(void)
+{
+	struct live_process *oracle = oracle_start(), *memtrace;
+	bool was_reniced = false, said, reniced_after = true;
+	double begun_s = live_now_s(), took_s;
+	pid_t hogs[HOGS];
+
+	start_hogs(hogs);
+	memtrace = memtrace_start_plain(live_pid(oracle), "--no-cache");
+	while (!strstr(live_stderr(memtrace), "Ctrl-C ends") &&
+	       live_now_s() < begun_s + TIMEOUT_S) {
+		was_reniced |= is_reniced(live_pid(memtrace));
+		live_sleep(0.01);
+	}
+	took_s = live_now_s() - begun_s;
+	said = strstr(live_stderr(memtrace),
+		      "because other programs keep the processors busy");
+	for (int i = 0; i < 20 && reniced_after; i++) {
+		reniced_after = is_reniced(live_pid(memtrace));
+		live_sleep(0.1);
+	}
+	end_hogs(hogs);
+	printf("started after %.1f s%s\n", took_s, said ? ", and said why" : "");
+	CHECK(was_reniced);
+	CHECK(!reniced_after);
+	CHECK(said || took_s < 3);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+}
+
 int main(void)
 {
 	live_require_root();
+	RUN(starts_with_a_higher_priority);
 	RUN(says_that_it_is_late);
 	return check_done();
 }

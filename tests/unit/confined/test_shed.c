@@ -225,7 +225,7 @@ static void tracing(void)
 	char want[32];
 
 	/* Those that docs/security.md lists, as far as this process had them. */
-	snprintf(want, sizeof(want), "%016llx", permitted() & 0x1c4012840ee);
+	snprintf(want, sizeof(want), "%016llx", permitted() & 0x1c401a840ee);
 	REQUIRE(!shed_for_tracing(false, false, false));
 	check_capabilities(want);
 	CHECK_INT(geteuid(), 0);
