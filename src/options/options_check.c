@@ -127,11 +127,7 @@ static struct error *check_sort(const struct options *options,
 	if (view->sorts && !(view->sorts & 1u << options->sort))
 		return option_error(
 			"--sort %s does not work with --view %s, which has %s", name,
-			view->name,
-			view->sorts & 1u << REPORT_SORT_SIZE
-				? "cumulative, size (flat bytes), count "
-				  "(flat blocks) and growth"
-				: "one order, by cumulative size");
+			view->name, view->sorts_words);
 	if (!view->sorts && options->sort == REPORT_SORT_CUMULATIVE)
 		return option_error("--sort cumulative is for --view functions: a stack "
 				    "holds nothing but its own size");

@@ -227,6 +227,7 @@ const struct view_ops view_functions = {
 	.sort = REPORT_SORT_CUMULATIVE,
 	.sorts = 1u << REPORT_SORT_CUMULATIVE | 1u << REPORT_SORT_SIZE |
 		 1u << REPORT_SORT_COUNT | 1u << REPORT_SORT_GROWTH,
+	.sorts_words = "cumulative, size (flat bytes), count (flat blocks) and growth",
 	.all_rows = true,
 	.append_text = append_text,
 	.csv_columns = "class,function,module,file,line,flat_bytes,flat_blocks,"

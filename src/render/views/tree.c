@@ -252,6 +252,7 @@ const struct view_ops view_tree = {
 	.name = "tree",
 	.sort = REPORT_SORT_CUMULATIVE,
 	.sorts = 1u << REPORT_SORT_CUMULATIVE,
+	.sorts_words = "one order, by cumulative size",
 	.all_rows = true,
 	.is_tree = true,
 	.append_text = append_text,

@@ -22,10 +22,12 @@ struct view_ops {
 	bool past;             /* value of report_options.skip_by_traffic */
 	unsigned sorts; /* set of 1 << enum report_sort: the only orders; 0: all orders
 			   of stacks */
-	bool all_rows;  /* needs all call paths: --top limits what is made of them
-			   (report_options.entries) */
-	bool is_tree;   /* a tree of calls, which begins at either end (--reverse) */
-	bool singles;   /* shows report_options.singles */
+	/* With `sorts`: completes "--view NAME, which has ...". */
+	const char *sorts_words;
+	bool all_rows; /* needs all call paths: --top limits what is made of them
+			  (report_options.entries) */
+	bool is_tree;  /* a tree of calls, which begins at either end (--reverse) */
+	bool singles;  /* shows report_options.singles */
 	/* Append the view of a section, after the head of the report. */
 	void (*append_text)(struct text_page *page, const struct report_section *section);
 	/* The columns of --csv. With csv_row they describe a call path, and are written
