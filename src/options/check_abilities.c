@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Which options work together. A row of the option table says what the option needs of
- * the run, and what it gives and denies to others. No other code lists options that
- * exclude each other; relations of values are in options_check.c.
+ * the run, and what it gives and denies to others. The other checks are about values, and
+ * about which processes are traced.
  */
 #include "options/options_check.h"
 

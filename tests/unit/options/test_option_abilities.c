@@ -76,6 +76,19 @@ static void options_are_refused_beside_what_denies_their_needs(void)
 	CHECK(tried > 20);
 }
 
+/* The message names each option that gives what the row needs. --unreachable stands for
+ * --unreachable-every, too. */
+static void check_names_givers(const struct option_row *row, const char *message)
+{
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "--%s", option_rows[i].name);
+		if (option_rows[i].gives & row->needs && i != OPTION_UNREACHABLE_EVERY)
+			CHECK_CONTAINS(message, name);
+	}
+}
+
 static void options_are_refused_without_what_gives_their_needs(void)
 {
 	unsigned gives = RUN_FILES, tried = 0;
@@ -98,6 +111,7 @@ static void options_are_refused_without_what_gives_their_needs(void)
 			CHECK_CONTAINS(err->message, "--output-every needs a file");
 		else
 			CHECK_CONTAINS(err->message, wanted);
+		check_names_givers(row, err->message);
 		tried++;
 	}
 	CHECK(tried > 8);
