@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Claims by compare-and-exchange (claim.c). */
-#define TABLES_ARE_HASHES 0
 
 /* Set `*word` to `value` if it is 0. Returns 1 on success, 0 if another program set it
  * first. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Claims by inserting into a hash (claim.c). */
-#define TABLES_ARE_HASHES 1
 
 #define VALUE_NOW(word) (*(volatile u64 *)(word))
 

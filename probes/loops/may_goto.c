@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Loops that the verifier follows a few times (loop.c). */
 
-#define LOOPS_ARE_SHORT 0
-
 /* Not every assembler in use knows the instruction: BPF_JMP | BPF_JCOND, the distance to
  * `stop` in instructions after this one (16 bits), and an immediate of 0. */
 #define loop_goes_on()                                                                   \
@@ -26,3 +24,9 @@
 
 #define ROUND(at, value) launder((at), (value))
 #define ROUND_BY(word, value) launder_by((word), (value))
+
+/* The number of bytes to send, which is `most` or less. */
+#define SEND_BYTES(bytes, most) (bytes)
+
+/* The number of outermost frames that a deep stack keeps (unwind/deep.c). */
+#define WALK_ROOT ABI_ROOT_FRAMES(WALK_DEPTH)

@@ -3,8 +3,8 @@
  * Stacks with more frames than a record has room for: the walk continues to the root. The
  * last WALK_ROOT places of the record are a ring, which the walk fills once in each lap.
  * A copy of the previous lap is kept, so that the WALK_ROOT outermost frames are
- * available wherever the walk ends. On kernels without may_goto the verifier would follow
- * each round of the loop; there the stack ends at the limit.
+ * available wherever the walk ends. Without may_goto (loops/plain.c), and if the limit is
+ * too low for it, the stack ends at the limit.
  */
 
 /* Indices into abi_scratch.words: the number of full laps; the number of the first frame
@@ -13,11 +13,9 @@
 #define WALK_GAP  8
 #define WALK_TURN ABI_WORDS_TURN
 
-#define WALK_ROOT ABI_ROOT_FRAMES(WALK_DEPTH)
 #define WALK_LEAF (WALK_DEPTH - WALK_ROOT)
 
-#if !LOOPS_ARE_SHORT && ABI_ROOT_FRAMES(WALK_DEPTH) > 0
-#define WALKS_DEEP
+#if WALK_ROOT > 0
 
 /* The number of further frames that a walk visits. */
 #define WALK_FURTHER 2048

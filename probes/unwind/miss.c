@@ -4,44 +4,6 @@
  * verifier follows this code once for each page of the copy. Therefore it has almost no
  * branches, and its values are laundered. */
 
-/* The ring for a walk that lacks the rule of the call site `pc`. */
-ALWAYS_INLINE u64 miss_ring_of(u64 process, u64 pc)
-{
-	u64 site = abi_mix(pc ^ process << 48);
-	short_key at = site >> 40 & (ABI_MISS_SITES - 1), first = ABI_MISS_RING_FIRST;
-	u64 *last = miss_sites.lookup(&at);
-	void *ring = misses.lookup(&first);
-
-	if (!last || !ring)
-		return ABI_MISS_RING;
-	site ^= bpf_ktime_get_ns() >> ABI_MISS_SITES_SHIFT;
-	if (*last == site || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 2 >
-				     bpf_ringbuf_query(ring, BPF_RB_RING_SIZE))
-		return ABI_MISS_RING;
-	*last = site;
-	return ABI_MISS_RING_FIRST;
-}
-
-/* Claim a room of the ring, else one of the other ring. Returns NULL if all rooms of the
- * processor are taken. */
-ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller, u64 ring)
-{
-	u32 first = (bpf_get_smp_processor_id() & (CPU_SLOTS - 1)) * ABI_MISS_ROOMS;
-	u32 own = ring * (ABI_MISS_ROOMS / 2);
-
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < ABI_MISS_ROOMS; i++) {
-		short_key at = first + (i ^ own);
-		struct abi_miss_room *r = (struct abi_miss_room *)miss_rooms.lookup(&at);
-
-		if (!r || !claim_word(&r->owner, caller))
-			continue;
-		r->walk.room = at;
-		return r;
-	}
-	return NULL;
-}
-
 /* --- the copy --------------------------------------------------------------------- */
 
 /* The number of pages from the page of `sp` to the end of the thread's stack. The main
@@ -141,66 +103,6 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp, u64 pages)
 	return launder(&r->words[3], count);
 }
 
-#if LOOPS_ARE_SHORT
-#define miss_send_far(ring, r, sp, pages) 0
-#else
-/* A hash of the far page in `r`, never 0. */
-ALWAYS_INLINE u64 miss_far_hash(struct abi_miss_room *r)
-{
-	u64 hash = r->far.address;
-
-	LOOP(i, 0, ABI_MISS_PAGE_BYTES / 64, &r->words[1])
-	{
-		u64 *from = r->far.words + (i & (ABI_MISS_PAGE_BYTES / 64 - 1)) * 8;
-
-		barrier_var(from);
-#pragma unroll
-		for (int k = 0; k < 8; k++) {
-			hash = abi_mix(hash ^ from[k]);
-			hash ^= hash >> 32;
-		}
-		hash = ROUND(&r->words[0], hash);
-	}
-	return launder(&r->words[0], hash | 1);
-}
-
-/* Send the far pages of a stack that memtrace does not have. Returns bits for those that
- * it has then, or 0 if much of the ring is full: other walks are worth more. */
-ALWAYS_INLINE u64 miss_send_far(void *ring, struct abi_miss_room *r, u64 sp, u64 pages)
-{
-	u64 base = sp & -(u64)ABI_MISS_PAGE_BYTES, present = 0;
-
-	if (pages <= ABI_MISS_PAGES || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 4 >
-					       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE))
-		return 0;
-	r->far.kind = ABI_MISS_FAR;
-	r->far.room = r->walk.room;
-	pages = launder(&r->words[2], pages);
-	LOOP(i, ABI_MISS_PAGES, ABI_MISS_ALL_PAGES, &r->words[2])
-	{
-		u64 page = base + i * ABI_MISS_PAGE_BYTES, hash;
-		u64 at = launder(&r->words[3], ABI_MISS_FAR_AT(page)) &
-			 (ABI_MISS_ALL_PAGES - 1);
-
-		if (i >= pages)
-			break;
-		if (bpf_probe_read_user(r->far.words, ABI_MISS_PAGE_BYTES, (void *)page))
-			continue;
-		r->far.address = page;
-		hash = miss_far_hash(r);
-		if ((r->far_hash[at] ^ hash) | (r->far_process[at] ^ r->walk.process)) {
-			r->far_hash[at] = 0;
-			if (bpf_ringbuf_output(ring, &r->far, sizeof(r->far), 0))
-				break;
-			r->far_hash[at] = hash;
-			r->far_process[at] = r->walk.process;
-		}
-		present = ROUND(&r->words[0], present | 1ull << (i & 63));
-	}
-	return launder(&r->words[3], present);
-}
-#endif
-
 /* --- return addresses and frames -------------------------------------------------- */
 
 #ifdef OFFSET_TASK_UTASK
@@ -252,14 +154,6 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 	}
 	return launder(&r->words[0], i);
 }
-#endif
-
-/* The number of bytes to send. Before Linux 5.16 the verifier loses the bound of a number
- * that is stored on the stack. So kernels without may_goto get the constant `most`. */
-#if LOOPS_ARE_SHORT
-#define SEND_BYTES(bytes, most) (most)
-#else
-#define SEND_BYTES(bytes, most) (bytes)
 #endif
 
 /* The bounds of the next functions are checked where the verifier needs to see them. */
@@ -325,14 +219,13 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 
 	m->leading = 0;
 	m->is_deep = 0;
-	m->root_at = m->root_count = 0;
+	m->root_at = 0;
 #ifdef EVENTS
 	m->leading = w->leading;
 #endif
-#ifdef WALKS_DEEP
-	m->root_at = m->leading + WALK_LEAF;
 	m->root_count = WALK_ROOT;
-#endif
+	if (WALK_ROOT)
+		m->root_at = m->leading + WALK_LEAF;
 	m->rbx = rbx;
 	m->r12 = r12;
 	m->r13 = r13;
@@ -434,24 +327,6 @@ ALWAYS_INLINE u32 miss_send(const struct tracee *t, struct pt_regs *ctx,
 }
 
 /* --- whole stacks ----------------------------------------------------------------- */
-
-/* Take a number for a walk that needs no room for a copy. Returns 0 if no number can be
- * taken. */
-ALWAYS_INLINE int miss_number_alone(const struct tracee *t, u64 *ret)
-{
-#if TABLES_ARE_HASHES
-	/* Each room has its own numbers. */
-	struct abi_miss_room *r = miss_claim(t->caller, ABI_MISS_RING);
-
-	if (!r)
-		return 0;
-	*ret = miss_number(r, t->ctl);
-	store_release(&r->owner, 0);
-#else
-	*ret = miss_number(NULL, t->ctl);
-#endif
-	return 1;
-}
 
 /* Send a stack that was walked to its end, but that the tables lack a part for. Returns
  * its ABI_MISS_STACK() number, or ABI_NO_STACK if it cannot be sent. */

@@ -15,17 +15,15 @@
 #include "drain/stack_pages.h"
 #include "util/cleanup.h"
 
-#define CPU_SLOTS         2
-#define STACK_DEPTH       127
-#define WALK_EXACT        0
-#define WALK_LEAF         95
-#define WALK_ROOT         32
+#define CPU_SLOTS   2
+#define STACK_DEPTH 127
+#define WALK_EXACT  0
+#define WALK_LEAF   95
+#define WALK_ROOT   32
 
-#define REG_PC(ctx)       ((u64)(ctx)->ip)
-#define REG_SP(ctx)       ((u64)(ctx)->sp)
-#define REG_FP(ctx)       ((u64)(ctx)->bp)
-
-#define TABLES_ARE_HASHES 0
+#define REG_PC(ctx) ((u64)(ctx)->ip)
+#define REG_SP(ctx) ((u64)(ctx)->sp)
+#define REG_FP(ctx) ((u64)(ctx)->bp)
 
 struct tracee {
 	struct abi_control *ctl;
@@ -50,9 +48,9 @@ static u64 launder(u64 *at, u64 value)
 }
 
 #define launder_by(word, value) (value)
-#define LOOPS_ARE_SHORT         0
 #define loop_goes_on()          1
 #define ROUND(at, value)        launder((at), (value))
+#define SEND_BYTES(bytes, most) (bytes)
 #include "loop.c"
 #undef barrier_var
 #define barrier_var(value) (void)(value)
@@ -158,7 +156,9 @@ static const struct {
 
 #define claim_word(word, value) (*(word) ? 0 : (*(word) = (value), 1))
 
+#include "unwind/miss_room.c"
 #include "arrays/miss_number.c"
+#include "loops/miss_far.c"
 #include "unwind/miss.c"
 
 /* --- the tests --------------------------------------------------------------------- */
