@@ -194,10 +194,111 @@ ALWAYS_INLINE u64 rule_find(const struct walk *w, const struct tracee *t, u64 ke
 	return rule ? rule : cached_find(w, w->regs.pc ^ w->interrupted);
 }
 
-/*
- * Walk to the end of the stack. The step over a signal trampoline uses the same reads as
- * other steps, at other addresses: `signal` is all ones for it, else 0.
- */
+/* May the walk step by this rule, which is not a plain one? If not, it ends here. */
+ALWAYS_INLINE int walk_can_step(struct walk *w, u64 rule, u64 signal)
+{
+	u64 type = UNWIND_TYPE(rule);
+
+	if (!((rule & UNWIND_STEP) | (signal & 1))) {
+		w->end = type == UNWIND_END ? ABI_END_COMPLETE : WALK_MISSED;
+		return 0;
+	}
+#ifdef NO_FRAME_POINTERS
+	if (type == UNWIND_FP) {
+		w->end = ABI_END_NO_FRAME;
+		return 0;
+	}
+#endif
+	u64 guess = (s64)((type ^ UNWIND_FP) - 1) >> 63;
+
+	barrier_var(guess);
+	if (unwind_fp_fault(&w->regs) & guess) {
+		w->end = w->regs.bp ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
+		return 0;
+	}
+	return 1;
+}
+
+/* Read the CFA from memory, for rules that find it there. `switches` is all ones if the
+ * rule leads to another stack, else 0. Returns 0 if the walk ends here. */
+ALWAYS_INLINE int walk_read_cfa(struct walk *w, u64 rule, u64 switches, u64 *cfa)
+{
+	u64 depth, word;
+
+	if (!walk_read_pair(w, *cfa - 8, &depth, &word)) {
+		w->end = ABI_END_UNREADABLE;
+		return 0;
+	}
+	walk_note(w, *cfa - 8, depth, word, switches);
+	if (switches & 1) {
+		u64 at = word, low;
+
+		if (!walk_read_pair(w, at, &low, &word)) {
+			w->end = ABI_END_UNREADABLE;
+			return 0;
+		}
+		walk_note(w, at, low, word, ~0ull);
+		if (unwind_switch_fault(depth, low, word)) {
+			w->end = WALK_MISSED;
+			return 0;
+		}
+		word -= depth;
+	}
+	*cfa = unwind_cfa_from(rule, word);
+	return 1;
+}
+
+/* Step by a rule that is not a plain one. The step over a signal trampoline uses the same
+ * reads as other steps, at other addresses: `signal` is all ones for it, else 0. Returns
+ * 0 if the walk ends here. */
+ALWAYS_INLINE int walk_step(struct walk *w, u64 rule)
+{
+	u64 type = UNWIND_TYPE(rule), cfa = unwind_cfa_at(&w->regs, rule);
+	u64 signal = (s64)((type ^ UNWIND_SIGNAL) - 1) >> 63, sp = w->regs.sp;
+
+	barrier_var(signal);
+	if (!walk_can_step(w, rule, signal))
+		return 0;
+	u64 switches = (s64)((type ^ UNWIND_SP_SWITCH) - 1) >> 63;
+
+	barrier_var(switches);
+	if (unwind_can_step(rule) && unwind_derefs(rule) &&
+	    !walk_read_cfa(w, rule, switches, &cfa))
+		return 0;
+	/* The CFA is on another stack, or on none: the miss handler finds out. */
+	if (unwind_cfa_fault(&w->regs, cfa) & ~(signal | switches)) {
+		w->end = WALK_MISSED;
+		return 0;
+	}
+	w->regs.bp &= unwind_bp_kept(rule);
+
+	u64 at = (cfa - 16 & ~signal) | ((sp + UNWIND_SIGNAL_SP) & signal);
+	u64 first, second;
+
+	if (!walk_read_pair(w, at, &first, &second)) {
+		w->end = ABI_END_UNREADABLE;
+		return 0;
+	}
+	walk_note(w, at, first, second, unwind_bp_beside(rule) | signal);
+
+	u64 saved_bp = first;
+
+	if (unwind_bp_is_apart(rule) | (signal & 1))
+		saved_bp = walk_read_bp(w,
+					(unwind_bp_at(&w->regs, rule, cfa) & ~signal) |
+						((sp + UNWIND_SIGNAL_BP) & signal));
+	if (!unwind_step_plain(&w->regs, rule | (signal & 0x20), cfa, second, saved_bp)) {
+		/* The signal interrupted a call of address 0. That is not the end of the
+		 * stack. */
+		w->end = signal & 1 ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
+		return 0;
+	}
+	w->regs.sp = (cfa & ~signal) | (first & signal);
+	w->interrupted = signal & ABI_RULE_INTERRUPTED;
+	return 1;
+}
+
+/* Walk to the end of the stack. */
 ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 {
 	LOOP (i, 0, WALK_ROUNDS, &w->words[1]) {
@@ -208,7 +309,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			continue;
 		}
 
-		u64 pc = w->regs.pc, sp = w->regs.sp;
+		u64 pc = w->regs.pc;
 		u64 shown = WALK_EXACT ? pc + (w->interrupted >> 63) : pc;
 
 		u64 frame = i;
@@ -235,86 +336,8 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 				break;
 			continue;
 		}
-
-		u64 type = UNWIND_TYPE(rule), cfa = unwind_cfa_at(&w->regs, rule);
-		u64 signal = (s64)((type ^ UNWIND_SIGNAL) - 1) >> 63;
-
-		barrier_var(signal);
-		if (!((rule & UNWIND_STEP) | (signal & 1))) {
-			w->end = type == UNWIND_END ? ABI_END_COMPLETE : WALK_MISSED;
+		if (!walk_step(w, rule))
 			break;
-		}
-#ifdef NO_FRAME_POINTERS
-		if (type == UNWIND_FP) {
-			w->end = ABI_END_NO_FRAME;
-			break;
-		}
-#endif
-		u64 guess = (s64)((type ^ UNWIND_FP) - 1) >> 63;
-
-		barrier_var(guess);
-		if (unwind_fp_fault(&w->regs) & guess) {
-			w->end = w->regs.bp ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
-			break;
-		}
-		u64 switches = (s64)((type ^ UNWIND_SP_SWITCH) - 1) >> 63;
-
-		barrier_var(switches);
-		if (unwind_can_step(rule) && unwind_derefs(rule)) {
-			u64 depth, word;
-
-			if (!walk_read_pair(w, cfa - 8, &depth, &word)) {
-				w->end = ABI_END_UNREADABLE;
-				break;
-			}
-			walk_note(w, cfa - 8, depth, word, switches);
-			if (switches & 1) {
-				u64 at = word, low;
-
-				if (!walk_read_pair(w, at, &low, &word)) {
-					w->end = ABI_END_UNREADABLE;
-					break;
-				}
-				walk_note(w, at, low, word, ~0ull);
-				if (unwind_switch_fault(depth, low, word)) {
-					w->end = WALK_MISSED;
-					break;
-				}
-				word -= depth;
-			}
-			cfa = unwind_cfa_from(rule, word);
-		}
-		/* The CFA is on another stack, or on none: the miss handler finds out. */
-		if (unwind_cfa_fault(&w->regs, cfa) & ~(signal | switches)) {
-			w->end = WALK_MISSED;
-			break;
-		}
-		w->regs.bp &= unwind_bp_kept(rule);
-
-		u64 at = (cfa - 16 & ~signal) | ((sp + UNWIND_SIGNAL_SP) & signal);
-		u64 first, second;
-
-		if (!walk_read_pair(w, at, &first, &second)) {
-			w->end = ABI_END_UNREADABLE;
-			break;
-		}
-		walk_note(w, at, first, second, unwind_bp_beside(rule) | signal);
-
-		u64 saved_bp = first;
-
-		if (unwind_bp_is_apart(rule) | (signal & 1))
-			saved_bp = walk_read_bp(
-				w, (unwind_bp_at(&w->regs, rule, cfa) & ~signal) |
-					   ((sp + UNWIND_SIGNAL_BP) & signal));
-		if (!unwind_step_plain(&w->regs, rule | (signal & 0x20), cfa, second,
-				       saved_bp)) {
-			/* The signal interrupted a call of address 0. That is not the end
-			 * of the stack. */
-			w->end = signal & 1 ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
-			break;
-		}
-		w->regs.sp = (cfa & ~signal) | (first & signal);
-		w->interrupted = signal & ABI_RULE_INTERRUPTED;
 	}
 }
 

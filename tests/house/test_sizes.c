@@ -12,11 +12,6 @@
 #define MEDIAN_LINES   150
 #define FILES_MAX      4096
 
-/* walk_run() is one loop. The verifier follows its paths, and each was measured against
- * the verifier's limits, so the text stays in one place. */
-#define LONG_FILE  "/probes/unwind/unwind.c"
-#define LONG_LINES 120
-
 struct limits {
 	unsigned function_lines, room_lines;
 };
@@ -39,7 +34,6 @@ static bool ends_with(const char *name, const char *end)
  * .clang-format puts the braces of functions, and of nothing else, there. */
 static unsigned check_file(const char *path, unsigned function_lines)
 {
-	const unsigned most = ends_with(path, LONG_FILE) ? LONG_LINES : function_lines;
 	FILE *f = fopen(path, "re");
 	unsigned lines = 0, begin = 0;
 	char *line = NULL;
@@ -50,7 +44,7 @@ static unsigned check_file(const char *path, unsigned function_lines)
 		lines++;
 		if (!strcmp(line, "{\n"))
 			begin = lines;
-		if (!strcmp(line, "}\n") && begin && lines - begin - 1 > most)
+		if (!strcmp(line, "}\n") && begin && lines - begin - 1 > function_lines)
 			CHECK_FAIL("%s:%u: a function of %u lines", path, begin,
 				   lines - begin - 1);
 		if (line[0] == '}')
