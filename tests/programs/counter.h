@@ -20,9 +20,10 @@
 struct counter_shard {
 	uint64_t allocations, allocated_bytes; /* sizes as requested */
 	uint64_t frees, freed_bytes;           /* frees of counted blocks */
-	uint64_t replaced; /* addresses that were returned again without a free */
+	/* addresses that were returned again without a free, and the former sizes */
+	uint64_t replaced, replaced_bytes;
 	uint64_t overflow; /* allocations that found no room: the counts are wrong */
-	uint64_t unused[2];
+	uint64_t unused;
 };
 
 /*

@@ -104,6 +104,7 @@ void note_allocation(const void *block, uint64_t size, bool may_be_counted)
 	shard->allocated_bytes += size;
 	if (slot->address) {
 		shard->replaced++;
+		shard->replaced_bytes += slot->size;
 	} else if (table->used == SLOTS - 1) {
 		shard->overflow++;
 		unlock(table);

@@ -186,6 +186,7 @@ static void write_process(const char *directory, uint32_t pid,
 		.frees = sums->frees,
 		.freed_bytes = sums->freed_bytes,
 		.replaced = sums->replaced,
+		.replaced_bytes = sums->replaced_bytes,
 		.overflow = sums->overflow,
 	};
 	snprintf(path, sizeof(path), "%s/%u.0", directory, pid);

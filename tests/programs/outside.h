@@ -21,8 +21,8 @@
 struct outside_sums {
 	unsigned long long allocations, allocated_bytes, frees, freed_bytes;
 	unsigned long long failures; /* calls that returned no memory */
-	unsigned long long
-		replaced; /* addresses that were returned again without a free */
+	/* addresses that were returned again without a free, and the former sizes */
+	unsigned long long replaced, replaced_bytes;
 	unsigned long long
 		overflow; /* calls or blocks without room: the counts are wrong */
 };

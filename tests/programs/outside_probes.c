@@ -22,6 +22,9 @@ struct arguments {
 
 BPF_HASH(blocks, struct block, u64, OUTSIDE_BLOCKS);
 BPF_HASH(calls, struct outside_call, struct arguments, OUTSIDE_CALLS);
+/* The last block of each thread that was counted since it entered a function that may
+ * call another one. */
+BPF_HASH(counted, u32, u64, OUTSIDE_CALLS);
 BPF_HASH(processes, u32, struct outside_sums, OUTSIDE_PROCESSES);
 
 static struct outside_sums *sums_of(u32 tgid)
@@ -75,6 +78,8 @@ int on_entry(struct pt_regs *ctx)
 		return 0;
 
 	struct outside_call call = {(u32)id, (u32)cookie, PT_REGS_SP(ctx)};
+	if (cookie & OUTSIDE_CALLER)
+		counted.delete(&call.tid);
 	arguments.size = argument(passed, OUTSIDE_SIZE(cookie));
 	if (OUTSIDE_FACTOR(cookie))
 		arguments.size *= argument(passed, OUTSIDE_FACTOR(cookie));
@@ -119,12 +124,15 @@ int on_return(struct pt_regs *ctx)
 		}
 		return 0;
 	}
-	if (blocks.lookup(&block)) {
-		if (cookie & OUTSIDE_CALLER)
-			return 0;
+	u64 *inner = cookie & OUTSIDE_CALLER ? counted.lookup(&call.tid) : 0;
+	if (inner && *inner == block.address)
+		return 0;
+	u64 *replaced = blocks.lookup(&block);
+	if (replaced) {
 		__sync_fetch_and_add(&sums->replaced, 1);
+		__sync_fetch_and_add(&sums->replaced_bytes, *replaced);
 	}
-	if (blocks.update(&block, &size))
+	if (blocks.update(&block, &size) || counted.update(&call.tid, &block.address))
 		__sync_fetch_and_add(&sums->overflow, 1);
 	__sync_fetch_and_add(&sums->allocations, 1);
 	__sync_fetch_and_add(&sums->allocated_bytes, size);
