@@ -18,6 +18,10 @@
 #define HOGS       250
 #define DURATION_S 2
 
+/* With more processors the hogs are no crowd: memtrace raises its priority from four
+ * runnable threads for each processor on. */
+#define PROCESSORS_MAX 60
+
 /* Deadline that is kept, s: what memtrace does not mention. */
 #define LATE_S 1.5
 
@@ -142,7 +146,12 @@ static void starts_with_a_higher_priority(void)
 	}
 	end_hogs(hogs);
 	printf("started after %.1f s%s\n", took_s, said ? ", and said why" : "");
-	CHECK(was_reniced);
+	if (sysconf(_SC_NPROCESSORS_ONLN) <= PROCESSORS_MAX)
+		CHECK(was_reniced);
+	else
+		printf("a raised priority is not expected: %d busy processes do not "
+		       "crowd more than %d processors\n",
+		       HOGS, PROCESSORS_MAX);
 	CHECK(!reniced_after);
 	CHECK(said || took_s < 3);
 	live_destroy(memtrace);
