@@ -51,16 +51,15 @@ static struct error *write_text(const struct options *options, struct output *ou
 	return err ? err : output_flush(output);
 }
 
-/* Both reports must have the same classes of memory in the same order. */
-static struct error *check_sections(const struct report *old, const struct report *new)
+/* Both snapshots must have the same main class. The other classes may be in one of them
+ * only: mappings, or the kernel with --with-kernel. */
+static struct error *check_classes(const struct snapshot *old, const struct snapshot *new)
 {
-	for (size_t i = 0; i < old->section_count && i < new->section_count; i++)
-		if (old->sections[i].class != new->sections[i].class)
-			return error_create(
-				ERROR_USAGE,
-				"--diff: expected snapshots of the same kind of memory; "
-				"only one of them was made with --kernel");
-	return NULL;
+	if (snapshot_main_class(old) == snapshot_main_class(new))
+		return NULL;
+	return error_create(ERROR_USAGE,
+			    "--diff: expected snapshots of the same kind of memory; "
+			    "only one of them was made with --kernel");
 }
 
 /* Files in the wrong order turn growth into shrinkage. */
@@ -116,7 +115,7 @@ static struct error *compare(const struct options *options,
 	if (!err)
 		err = build(&new, &report_options);
 	if (!err)
-		err = check_sections(old.report, new.report);
+		err = check_classes(old.file.snap, new.file.snap);
 	if (!err)
 		err = report_diff_create(old.report, new.report, &diff_options, &diff);
 	if (err)

@@ -37,7 +37,7 @@ struct builder {
 						    id */
 	VEC(const struct report_frame *) firsts; /* by id: the frame that is shown */
 	struct frame_ids of_old, of_new;
-	struct gathered_section sections[BLOCK_CLASS_COUNT];
+	struct gathered_section classes[BLOCK_CLASS_COUNT]; /* by enum block_class */
 	VEC(uint32_t) steps;
 	struct strbuf text;
 };
@@ -154,7 +154,8 @@ static struct error *gather(struct builder *b, const struct report *report,
 		for (size_t r = 0; r < section->row_count; r++) {
 			const struct report_row *from = &section->rows[r];
 			struct gathered *to;
-			struct error *err = find_row(b, &b->sections[s], ids, from, &to);
+			struct error *err =
+				find_row(b, &b->classes[section->class], ids, from, &to);
 
 			if (err)
 				return err;
@@ -253,17 +254,33 @@ static bool is_changed(const struct report_diff *diff, const struct report_diff_
 		report_diff_knows_lost(diff->old) && report_diff_knows_lost(diff->new));
 }
 
-static struct error *make_section(struct builder *b, size_t class,
+/* The section of the class, or an empty one. */
+static const struct report_section *section_of(const struct report *report,
+					       enum block_class class)
+{
+	static const struct report_section none;
+	const struct report_section *section = report_find_section(report, class);
+
+	return section ? section : &none;
+}
+
+/* Append the section of this class to the difference. */
+static struct error *make_section(struct builder *b, enum block_class class,
 				  const struct report_frame *frames)
 {
 	struct report_diff *diff = b->diff;
-	struct gathered_section *from = &b->sections[class];
-	struct report_diff_section *to = &diff->sections[class];
-	struct report_section *graph = &diff->graph.sections[class];
+	struct gathered_section *from = &b->classes[class];
+	struct report_diff_section *to = &diff->sections[diff->section_count];
+	struct report_section *graph = &diff->graph.sections[diff->section_count++];
 	size_t count = from->rows.len;
 
-	to->class = class < diff->new->section_count ? diff->new->sections[class].class
-						     : diff->old->sections[class].class;
+	to->class = class;
+	to->of_old = section_of(diff->old, class);
+	to->of_new = section_of(diff->new, class);
+	to->old = to->of_old->listed;
+	to->new = to->of_new->listed;
+	*graph = *to->of_new;
+	graph->class = class;
 	graph->row_count = 0;
 	to->rows = report_arena_alloc(diff->arena, count, sizeof(*to->rows));
 	graph->rows = report_arena_alloc(diff->arena, count, sizeof(*graph->rows));
@@ -294,8 +311,6 @@ static struct error *make_section(struct builder *b, size_t class,
 	to->row_count = to->changed;
 	if (diff->options.top && diff->options.top < to->row_count)
 		to->row_count = diff->options.top;
-	to->old = diff->old->sections[class].listed;
-	to->new = diff->new->sections[class].listed;
 	return NULL;
 }
 
@@ -316,20 +331,24 @@ static struct error *make_sections(struct builder *b)
 {
 	struct report_diff *diff = b->diff;
 	const struct report_frame *frames = copy_frames(b);
-	struct error *err = frames ? NULL : error_no_memory();
+	enum block_class main = snapshot_main_class(diff->new->snapshot);
+	struct error *err;
 
-	diff->section_count = diff->old->section_count > diff->new->section_count
-				      ? diff->old->section_count
-				      : diff->new->section_count;
+	if (!frames)
+		return error_no_memory();
 	diff->graph = *diff->new;
 	diff->graph.arena = NULL;
 	diff->graph.options = diff->options;
-	diff->graph.section_count = diff->section_count;
 	diff->graph.frame_count = b->firsts.len;
-	for (size_t i = 0; !err && i < diff->section_count; i++) {
-		diff->graph.sections[i].class = (enum block_class)i;
-		err = make_section(b, i, frames);
+	err = make_section(b, main, frames);
+	for (int i = 0; !err && i < BLOCK_CLASS_COUNT; i++) {
+		enum block_class class = (enum block_class)i;
+
+		if (class != main && (report_find_section(diff->old, class) ||
+				      report_find_section(diff->new, class)))
+			err = make_section(b, class, frames);
 	}
+	diff->graph.section_count = diff->section_count;
 	return err;
 }
 
@@ -354,8 +373,8 @@ static void builder_deinit(struct builder *b)
 	vec_deinit(&b->steps);
 	strbuf_deinit(&b->text);
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
-		string_table_deinit(&b->sections[i].keys);
-		vec_deinit(&b->sections[i].rows);
+		string_table_deinit(&b->classes[i].keys);
+		vec_deinit(&b->classes[i].rows);
 	}
 }
 

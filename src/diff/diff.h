@@ -29,6 +29,9 @@ struct report_diff_row {
 
 struct report_diff_section {
 	enum block_class class;
+	/* Of the old and the new report; an empty section if that report has none of the
+	 * class. Never NULL. */
+	const struct report_section *of_old, *of_new;
 	struct report_sum old, new;   /* listed blocks */
 	struct report_diff_row *rows; /* rows that differ, largest difference first */
 	size_t row_count;             /* at most options.top */
@@ -53,11 +56,13 @@ struct report_diff {
 	bool is_one_run;                /* both are of one run, the new one later */
 	struct matched_modules modules; /* whose names differ */
 	struct report_options options;
+	/* A section for each class of either report: first the new report's main class,
+	 * then the others in the order of enum block_class. */
 	struct report_diff_section sections[BLOCK_CLASS_COUNT];
 	size_t section_count;
 	/* All rows except the skipped ones, including rows without a difference, as a
-	 * report for the renderers of call paths. The rows of its sections are
-	 * report_diff_row.row. */
+	 * report for the renderers of call paths. It has the same sections, whose rows
+	 * are report_diff_row.row. */
 	struct report graph;
 	struct report_arena *arena;
 };

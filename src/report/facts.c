@@ -28,6 +28,15 @@ unsigned report_class_data(enum block_class class)
 	return data;
 }
 
+const struct report_section *report_find_section(const struct report *report,
+						 enum block_class class)
+{
+	for (size_t i = 0; i < report->section_count; i++)
+		if (report->sections[i].class == class)
+			return &report->sections[i];
+	return NULL;
+}
+
 bool report_section_has(const struct report *report, const struct report_section *section,
 			unsigned data)
 {

@@ -168,7 +168,12 @@ unsigned report_data_of(const struct snapshot *snap);
 /* What can be measured of a class: a set of enum report_data. */
 unsigned report_class_data(enum block_class class);
 
-/* Does the report have all of `data` (enum report_data) of the section's class? */
+/* The section of this class; NULL: the report has none. */
+const struct report_section *report_find_section(const struct report *report,
+						 enum block_class class);
+
+/* Does the report have every kind of data in `data` (a set of enum report_data) for the
+ * section's class? */
 bool report_section_has(const struct report *report, const struct report_section *section,
 			unsigned data);
 

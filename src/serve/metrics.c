@@ -182,14 +182,6 @@ static void write_totals(const struct report_section *heap, FILE *out)
 			  of_totals[i].get(&heap->estimated_totals));
 }
 
-static const struct report_section *heap_of(const struct report *report)
-{
-	for (size_t i = 0; i < report->section_count; i++)
-		if (report->sections[i].class == BLOCK_HEAP)
-			return &report->sections[i];
-	return NULL;
-}
-
 /* --- losses, and memtrace itself ---------------------------------------------------- */
 
 static void write_losses(const struct snapshot *snap, FILE *out)
@@ -271,7 +263,7 @@ struct error *metrics_page(const struct page *page, FILE *out)
 		"memtrace_traced_processes", "", "Processes that are traced now.",
 		METRIC_GAUGE};
 	const struct report_section *heap =
-		page->observation ? heap_of(page->report) : NULL;
+		page->observation ? report_find_section(page->report, BLOCK_HEAP) : NULL;
 	uint64_t running = 0;
 
 	if (page->observation)

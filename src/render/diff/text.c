@@ -186,15 +186,14 @@ static void append_left_out(struct strbuf *text, const struct report_left_out *o
 }
 
 static void append_section_head(struct strbuf *text, const struct report_diff *diff,
-				size_t i)
+				const struct report_diff_section *section)
 {
-	const struct report_section *old = &diff->old->sections[i];
-	const struct report_section *new = &diff->new->sections[i];
+	const struct report_section *old = section->of_old, *new = section->of_new;
 
-	append_sums(text, &diff->sections[i]);
+	append_sums(text, section);
 	if (diff->options.older_ns)
 		strbuf_appendf(text, "  %-12sonly %s older than %s\n", "",
-			       class_words(diff->sections[i].class)->blocks,
+			       class_words(section->class)->blocks,
 			       units_format_duration(diff->options.older_ns).s);
 	append_left_out(text, &old->filtered, &new->filtered, "left out",
 			"--filter and --exclude");
@@ -296,7 +295,7 @@ static struct error *render(const struct report_diff *diff, FILE *out)
 		append_rates(&b.text, diff);
 		append_modules(&b.text, diff);
 		for (size_t i = 0; i < diff->section_count; i++)
-			append_section_head(&b.text, diff, i);
+			append_section_head(&b.text, diff, &diff->sections[i]);
 		append_lost(&b.text, diff);
 		for (size_t i = 0; i < diff->section_count; i++)
 			append_section(&b, &diff->sections[i]);

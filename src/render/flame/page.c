@@ -81,13 +81,15 @@ static void append_change(struct strbuf *out, const struct report *report,
 			  const struct report *before)
 {
 	for (size_t i = 0; i < report->section_count; i++) {
-		const struct report_sum *old = &before->sections[i].listed;
-		const struct report_sum *new = &report->sections[i].listed;
+		const struct report_section *new = &report->sections[i];
+		const struct report_section *old =
+			report_find_section(before, new->class);
 
-		strbuf_appendf(out, "%s: %s, now ",
-			       class_words(report->sections[i].class)->name,
-			       units_format_bytes(old->estimated_bytes).s);
-		strbuf_appendf(out, "%s; ", units_format_bytes(new->estimated_bytes).s);
+		strbuf_appendf(
+			out, "%s: %s, now ", class_words(new->class)->name,
+			units_format_bytes(old ? old->listed.estimated_bytes : 0).s);
+		strbuf_appendf(out, "%s; ",
+			       units_format_bytes(new->listed.estimated_bytes).s);
 	}
 	strbuf_append(out, "red: more than before, blue: less; the width of a stack is "
 			   "the larger of both");

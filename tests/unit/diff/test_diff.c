@@ -52,9 +52,10 @@ static void side_deinit(struct side *side)
 	snapshot_destroy(side->snap);
 }
 
-/* Adds a stack of two frames with one block. */
-static void hold(struct side *side, uint64_t leaf, uint64_t root, enum stack_end end,
-		 uint64_t size_bytes, uint32_t process)
+/* Adds a stack of two frames with one block of this class. */
+static void hold_of(struct side *side, enum block_class class, uint64_t leaf,
+		    uint64_t root, enum stack_end end, uint64_t size_bytes,
+		    uint32_t process)
 {
 	struct snapshot *snap = side->snap;
 
@@ -64,10 +65,17 @@ static void hold(struct side *side, uint64_t leaf, uint64_t root, enum stack_end
 						.end = (uint8_t)end,
 						.process = process}));
 	REQUIRE(vec_push(&snap->frames, leaf) && vec_push(&snap->frames, root));
-	REQUIRE(vec_push(&snap->blocks[BLOCK_HEAP],
+	REQUIRE(vec_push(&snap->blocks[class],
 			 (struct snapshot_block){.size_bytes = size_bytes,
 						 .stack = (uint32_t)snap->stacks.len - 1,
 						 .process = process}));
+}
+
+/* Adds a stack of two frames with one block of the heap. */
+static void hold(struct side *side, uint64_t leaf, uint64_t root, enum stack_end end,
+		 uint64_t size_bytes, uint32_t process)
+{
+	hold_of(side, BLOCK_HEAP, leaf, root, end, size_bytes, process);
 }
 
 static struct report_diff *compare(struct side *old, struct side *new,
@@ -451,6 +459,81 @@ static void lost_blocks(void)
 	}
 }
 
+/* Adds the same stack with a block of each class that the side traces. */
+static void hold_classes(struct side *side, uint64_t base, uint64_t size_bytes)
+{
+	for (int i = 0; i < BLOCK_CLASS_COUNT; i++)
+		if (snapshot_has_class(side->snap, (enum block_class)i))
+			hold_of(side, (enum block_class)i, base + 0x10, base + 0x110,
+				STACK_END_COMPLETE, size_bytes + (uint64_t)i, 0);
+}
+
+static void check_section(const struct report_diff *diff, size_t i,
+			  enum block_class class, uint64_t old, uint64_t new)
+{
+	const struct report_diff_section *section = &diff->sections[i];
+	const struct report_section *graph = &diff->graph.sections[i];
+
+	CHECK_INT(section->class, class);
+	CHECK_INT(section->old.size_bytes, old);
+	CHECK_INT(section->new.size_bytes, new);
+	REQUIRE(section->row_count == 1);
+	CHECK_INT(section->rows[0].old_bytes, old);
+	CHECK_INT(section->rows[0].new_bytes, new);
+	CHECK_INT(graph->class, class);
+	CHECK_INT(graph->listed.size_bytes, new);
+	CHECK_INT(graph->row_count, 1);
+}
+
+/* As with --with-kernel: the kernel is the second section, and keeps its name. */
+static void the_kernel_stays_the_kernel(void)
+{
+	_cleanup_(side_deinit) struct side old, new;
+
+	side_init(&old, 0, A);
+	side_init(&new, 1, B);
+	set_modules(0, "/lib/libc.so.6", "/lib/libc.so.6");
+	old.snap->kernel_traced = new.snap->kernel_traced = true;
+	hold_classes(&old, A, 100);
+	hold_classes(&new, B, 200);
+
+	struct report_diff *diff = compare(&old, &new, REPORT_SORT_SIZE, 0);
+
+	REQUIRE(diff->section_count == 2 && diff->graph.section_count == 2);
+	check_section(diff, 0, BLOCK_HEAP, 100, 200);
+	check_section(diff, 1, BLOCK_KERNEL, 100 + BLOCK_KERNEL, 200 + BLOCK_KERNEL);
+	report_diff_destroy(diff);
+
+	/* The kernel alone, as with --kernel. */
+	old.snap->heap_untraced = new.snap->heap_untraced = true;
+	diff = compare(&old, &new, REPORT_SORT_SIZE, 0);
+	REQUIRE(diff->section_count == 1 && diff->graph.section_count == 1);
+	check_section(diff, 0, BLOCK_KERNEL, 100 + BLOCK_KERNEL, 200 + BLOCK_KERNEL);
+	report_diff_destroy(diff);
+}
+
+/* Each side has a class that the other has not. */
+static void classes_are_not_merged(void)
+{
+	_cleanup_(side_deinit) struct side old, new;
+
+	side_init(&old, 0, A);
+	side_init(&new, 1, B);
+	set_modules(0, "/lib/libc.so.6", "/lib/libc.so.6");
+	old.snap->mappings_traced = true;
+	new.snap->kernel_traced = true;
+	hold_classes(&old, A, 100);
+	hold_classes(&new, B, 200);
+
+	struct report_diff *diff = compare(&old, &new, REPORT_SORT_SIZE, 0);
+
+	REQUIRE(diff->section_count == 3 && diff->graph.section_count == 3);
+	check_section(diff, 0, BLOCK_HEAP, 100, 200);
+	check_section(diff, 1, BLOCK_MAPPING, 100 + BLOCK_MAPPING, 0);
+	check_section(diff, 2, BLOCK_KERNEL, 0, 200 + BLOCK_KERNEL);
+	report_diff_destroy(diff);
+}
+
 int main(void)
 {
 	RUN(matched_by_names);
@@ -463,5 +546,7 @@ int main(void)
 	RUN(lost_blocks);
 	RUN(rates);
 	RUN(hostile_numbers);
+	RUN(the_kernel_stays_the_kernel);
+	RUN(classes_are_not_merged);
 	return check_done();
 }
