@@ -2,14 +2,20 @@
 /* Numbers of call paths, by their hash in the table `stack_index` (abi_walk.h). */
 
 BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index_part,
-	    ENTRIES(STACK_BUCKETS_FIRST), BPF_F_MMAPABLE | ABI_PART_FLAG);
+	    ENTRIES(STACK_BUCKETS_1), BPF_F_MMAPABLE | ABI_PART_FLAG);
 BPF_TABLE("array_of_maps$stack_index_part", u32, u32, stack_index, STACK_INDEX_PARTS);
+
+/* The number of buckets in a part of the index. */
+ALWAYS_INLINE u32 stack_buckets(u32 part)
+{
+	return part == 0 ? STACK_BUCKETS_1 : part == 1 ? STACK_BUCKETS_2 : STACK_BUCKETS_3;
+}
 
 /* The i-th bucket of a hash, or NULL. */
 ALWAYS_INLINE struct abi_stack_bucket *stack_bucket(u64 hash, u32 i)
 {
 	short_key part_at = i / 2;
-	short_key at = abi_live_hash(hash, part_at ? STACK_BUCKETS : STACK_BUCKETS_FIRST, i % 2);
+	short_key at = abi_live_hash(hash, stack_buckets(part_at), i % 2);
 	void *part = stack_index.lookup(&part_at);
 
 	return part ? bpf_map_lookup_elem(part, &at) : NULL;
@@ -99,14 +105,13 @@ ALWAYS_INLINE u32 stack_insert(u64 hash, u64 check, u32 number)
 	return stored;
 }
 
-/* Wake memtrace if the second part of the index is missing. */
+/* Wake memtrace if a further part of the index is missing. */
 ALWAYS_INLINE void stack_index_ask(u32 number)
 {
-	short_key second = 1;
+	short_key last = STACK_INDEX_PARTS > 2 && number >= STACK_BUCKETS_2 ? 2 : 1;
 	u64 news = 1;
 
-	if (STACK_INDEX_PARTS > 1 && number >= STACK_BUCKETS_FIRST &&
-	    !stack_index.lookup(&second))
+	if (STACK_INDEX_PARTS > 1 && number >= STACK_BUCKETS_1 && !stack_index.lookup(&last))
 		room_news.ringbuf_output(&news, sizeof(news), 0);
 }
 

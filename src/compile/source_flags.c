@@ -154,11 +154,14 @@ static bool add_size_flags(struct source_flags *flags, const struct source_facts
 	       source_flags_add(flags, "-DJOURNAL_ENTRIES=%" PRIu32,
 				z->journal_entries) &&
 	       source_flags_add(flags, "-DPENDING_SPILL=%" PRIu32, z->pending_spill) &&
-	       source_flags_add(flags, "-DSTACK_BUCKETS_FIRST=%" PRIu32,
-				z->stack_buckets_first) &&
-	       source_flags_add(flags, "-DSTACK_BUCKETS=%" PRIu32, z->stack_buckets) &&
-	       source_flags_add(flags, "-DSTACK_INDEX_PARTS=%d",
-				z->stack_buckets ? 2 : 1) &&
+	       source_flags_add(flags, "-DSTACK_BUCKETS_1=%" PRIu32,
+				z->stack_buckets[0]) &&
+	       source_flags_add(flags, "-DSTACK_BUCKETS_2=%" PRIu32,
+				z->stack_buckets[1]) &&
+	       source_flags_add(flags, "-DSTACK_BUCKETS_3=%" PRIu32,
+				z->stack_buckets[2]) &&
+	       source_flags_add(flags, "-DSTACK_INDEX_PARTS=%" PRIu32,
+				source_index_parts(z, z->max_stacks)) &&
 	       source_flags_add(flags, "-DMAX_STACKS=%" PRIu32, z->max_stacks) &&
 	       source_flags_add(flags, "-DSTACK_PCS_BLOCKS=%" PRIu32,
 				z->stack_pcs_blocks) &&

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/source_sizes.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -96,8 +97,9 @@ static uint32_t stack_pcs_blocks(const struct source_run *run)
 /* Without atomics each stack has the largest depth: 4 MiB for 4,000 stacks. */
 #define FEW_DEEP_BLOCKS 64
 
-/* Buckets in the first part of the index: 256 KiB. */
-#define FEW_STACK_BUCKETS 4096
+/* Buckets in the first two parts of the index: 256 KiB and 8 MiB. */
+#define FEW_STACK_BUCKETS    4096
+#define MEDIUM_STACK_BUCKETS 131073
 
 /* Room ahead of the stacks that there are, in elements. Two processors that make nothing
  * but new stacks use it up in some 10 ms. */
@@ -127,11 +129,13 @@ static void compute_parts(const struct source_run *run, struct source_sizes *ret
  * stack. So no bucket overflows until the index is some 25 % full. */
 static void compute_index(const struct source_run *run, struct source_sizes *ret)
 {
-	uint32_t few = run->small_parts ? 64 : FEW_STACK_BUCKETS;
-	uint32_t all = (uint32_t)(run->max_stacks * 4 / ABI_STACK_WAYS + 1);
+	const uint32_t parts[] = {run->small_parts ? 64 : FEW_STACK_BUCKETS,
+				  run->small_parts ? 1024 : MEDIUM_STACK_BUCKETS};
+	uint32_t all = (uint32_t)(run->max_stacks * 4 / ABI_STACK_WAYS + 1), i = 0;
 
-	ret->stack_buckets_first = all < few ? all : few;
-	ret->stack_buckets = all < few ? 0 : all;
+	for (; i < ABI_INDEX_PARTS - 1 && parts[i] < all; i++)
+		ret->stack_buckets[i] = parts[i];
+	ret->stack_buckets[i] = all;
 }
 
 /* Buckets of the first generation of `live`, at most: 6 MiB, 130,000 blocks until the
@@ -193,7 +197,7 @@ void source_sizes_compute(const struct source_run *run, struct source_sizes *ret
 	compute_live_sizes(run, ret);
 	if (run->no_atomics) {
 		ret->live_buckets = ret->live_generations = 0;
-		ret->stack_buckets_first = ret->stack_buckets = 0;
+		memset(ret->stack_buckets, 0, sizeof(ret->stack_buckets));
 		ret->live_spill = (uint32_t)run->max_allocations;
 		ret->pending_spill = ABI_PENDING_ALL;
 		ret->claims = MANY_CLAIMS;

@@ -3,6 +3,9 @@
 #ifndef COMPILE_SOURCE_SIZES_H
 #define COMPILE_SOURCE_SIZES_H
 
+#include <stdint.h>
+
+#include "abi_walk.h"
 #include "compile/source_run.h"
 
 /* Table sizes that follow from the run. The probes and memtrace must use the same. */
@@ -13,11 +16,11 @@ struct source_sizes {
 	/* 0 without atomics: all elements are in the spill maps then. */
 	uint32_t live_buckets; /* in the first generation */
 	uint32_t live_generations;
-	uint32_t live_spill;          /* entries */
-	uint32_t journal_entries;     /* in each half of the journal at first */
-	uint32_t pending_spill;       /* entries */
-	uint32_t stack_buckets_first; /* in the first part of `stack_index` */
-	uint32_t stack_buckets;       /* in the second part; 0: no second part */
+	uint32_t live_spill;      /* entries */
+	uint32_t journal_entries; /* in each half of the journal at first */
+	uint32_t pending_spill;   /* entries */
+	/* in each part of `stack_index`; 0: no such part */
+	uint32_t stack_buckets[ABI_INDEX_PARTS];
 	uint32_t max_stacks;
 	uint32_t stack_depth;      /* return addresses per stack at most */
 	uint32_t stack_pcs_blocks; /* of `stack_pcs` (abi_walk.h) */
@@ -31,6 +34,18 @@ struct source_sizes {
 	uint32_t thread_slots; /* of `threads`, a power of two */
 	uint32_t thread_record_bytes;
 };
+
+/* The number of parts that `stack_index` has with `stacks` stacks. */
+static inline uint32_t source_index_parts(const struct source_sizes *sizes,
+					  uint64_t stacks)
+{
+	uint32_t parts = 1;
+
+	while (parts < ABI_INDEX_PARTS && sizes->stack_buckets[parts] &&
+	       stacks >= sizes->stack_buckets[parts - 1])
+		parts++;
+	return parts;
+}
 
 /* The number of parts of a table. */
 static inline uint32_t source_parts(uint32_t elements, uint32_t part)

@@ -79,8 +79,8 @@ struct trace_config {
 	uint64_t unwind_memory_bytes;
 
 	/* --- sizes of tables --- */
-	uint64_t max_allocations; /* 0: the default (trace/tracer.c) */
-	uint64_t max_stacks;      /* 0: 256K, or 64K if tables are hashes */
+	/* 0: the default (trace/table_limits.h) */
+	uint64_t max_allocations, max_stacks, table_memory_bytes;
 	uint64_t max_threads;     /* with traffic: most threads that are distinguished */
 	/* at the same time, except with SCOPE_PROCESSES; at most 32768 */
 	uint64_t max_processes;

@@ -39,14 +39,14 @@ void part_table_close(struct part_table *t)
 
 static struct error *add(struct part_table *t)
 {
+	uint32_t next = t->known;
 	struct code_map map = {
 		.type = BPF_MAP_TYPE_ARRAY,
 		.key_bytes = sizeof(uint32_t),
 		.value_bytes = t->value_bytes,
-		.entries = t->later_entries ? t->later_entries : t->part_entries,
-		.flags = BPF_F_MMAPABLE | (t->later_entries ? ABI_PART_FLAG : 0),
+		.entries = t->entries ? t->entries[next] : t->part_entries,
+		.flags = BPF_F_MMAPABLE | (t->entries ? ABI_PART_FLAG : 0),
 	};
-	uint32_t next = t->known;
 	struct error *err;
 
 	snprintf(map.name, sizeof(map.name), "%s_part", t->name);

@@ -21,9 +21,9 @@ struct part_table {
 	int outer; /* the array of maps; borrowed */
 	const char *name;
 	uint32_t value_bytes, part_entries, count; /* at most `count` parts */
-	uint32_t later_entries; /* in the parts after the first one; 0: part_entries */
-	pid_t owner;            /* the process that adds parts */
-	pthread_mutex_t lock;   /* held while a part is added */
+	const uint32_t *entries; /* in each part; borrowed; NULL: part_entries */
+	pid_t owner;             /* the process that adds parts */
+	pthread_mutex_t lock;    /* held while a part is added */
 	/* `known` of them; the first one is borrowed. */
 	int part[ABI_PARTS_MAX];
 	uint32_t known;

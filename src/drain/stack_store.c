@@ -12,7 +12,7 @@
 #include "util/clock.h"
 
 /* Of a stack, in the index. */
-#define BUCKETS 4
+#define BUCKETS (2 * ABI_INDEX_PARTS)
 
 /* After the kernel had no memory for a part: many stacks may come that need it. */
 #define RETRY_NS UINT64_C(100000000)
@@ -58,9 +58,7 @@ static bool lacks_parts(const struct stack_store *store, uint32_t number, uint64
 
 	return part_table_lacks(&t->heads, number / t->heads.part_entries + 1) ||
 	       part_table_lacks(&t->pcs, (uint32_t)(block / t->pcs.part_entries + 1)) ||
-	       part_table_lacks(&t->index,
-				number >= store->tables->sizes->stack_buckets_first ? 2
-										    : 1);
+	       part_table_lacks(&t->index, source_index_parts(t->sizes, number));
 }
 
 /* Add the parts for a stack that has just got a number, if they are missing. */
@@ -132,17 +130,11 @@ static uint32_t insert_in(struct stack_store *store, struct abi_stack_bucket *b,
 	return ABI_NO_STACK;
 }
 
-static uint32_t buckets_of(const struct stack_store *store, int part)
-{
-	return part ? store->tables->sizes->stack_buckets
-		    : store->tables->sizes->stack_buckets_first;
-}
-
 /* Like stack_bucket() of the probes. */
 static struct abi_stack_bucket *bucket(struct stack_store *store, uint64_t hash, int i)
 {
 	int part = i / 2, fd;
-	uint32_t count = buckets_of(store, part);
+	uint32_t count = store->tables->sizes->stack_buckets[part];
 
 	if (!store->index[part]) {
 		fd = part_table_part(&store->tables->index, (uint32_t)part);
@@ -167,10 +159,10 @@ void stack_store_deinit(struct stack_store *store)
 {
 	record_windows_deinit(&store->records);
 	stack_pcs_deinit(&store->pcs);
-	for (int part = 0; part < 2; part++) {
+	for (int part = 0; part < ABI_INDEX_PARTS; part++) {
 		if (store->index[part])
 			mapped_close(store->index[part],
-				     buckets_of(store, part) *
+				     store->tables->sizes->stack_buckets[part] *
 					     sizeof(struct abi_stack_bucket));
 		store->index[part] = NULL;
 	}

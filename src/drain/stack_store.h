@@ -17,8 +17,8 @@ struct abi_control;
 struct abi_stack_bucket;
 
 struct stack_store {
-	struct abi_stack_bucket *index[2]; /* mapped parts; NULL: not yet */
-	int numbers_fd, claims_fd;         /* maps of probes/hashes/stack_number.c */
+	struct abi_stack_bucket *index[ABI_INDEX_PARTS]; /* mapped parts; NULL: not yet */
+	int numbers_fd, claims_fd; /* maps of probes/hashes/stack_number.c */
 	struct stack_tables *tables;
 	struct record_windows records; /* struct abi_stack_head */
 	struct stack_pcs pcs;

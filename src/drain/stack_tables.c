@@ -26,9 +26,9 @@ void stack_tables_open(struct stack_tables *t, const struct stack_maps *maps,
 		return;
 	part_table_open(&t->index, "stack_index", maps->stack_index,
 			maps->stack_index_part, sizeof(struct abi_stack_bucket),
-			sizes->stack_buckets_first, sizes->stack_buckets_first);
-	t->index.later_entries = sizes->stack_buckets;
-	t->index.count = sizes->stack_buckets ? 2 : 1;
+			sizes->stack_buckets[0], sizes->stack_buckets[0]);
+	t->index.entries = sizes->stack_buckets;
+	t->index.count = source_index_parts(sizes, sizes->max_stacks);
 }
 
 void stack_tables_unmap(struct stack_tables *t)
@@ -80,7 +80,7 @@ static uint32_t parts_of_pcs(const struct stack_tables *t)
 
 static uint32_t parts_of_index(const struct stack_tables *t)
 {
-	return heads_used(t) >= t->sizes->stack_buckets_first ? 2 : 1;
+	return source_index_parts(t->sizes, heads_used(t));
 }
 
 struct error *stack_tables_create(struct stack_tables *t,

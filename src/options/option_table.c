@@ -47,6 +47,11 @@ static bool waits(const struct options *options)
 	return options->wait_for;
 }
 
+static bool takes_hashes(const struct options *options)
+{
+	return options->trace.tables == TABLES_HASHES;
+}
+
 static bool skips_allocations(const struct options *options)
 {
 	return options->trace.sampling.every > 1;

@@ -66,6 +66,7 @@ enum run_ability {
 	RUN_AGES = 1 << 20,       /* measures the ages of blocks */
 	RUN_POINTERS = 1 << 21,   /* its lost blocks are those that nothing points to */
 	RUN_ALL_BLOCKS = 1 << 22, /* traces all blocks of the process */
+	RUN_GROWS = 1 << 29,      /* its tables grow */
 	/* A run has these only if an option gives them. */
 	RUN_SEARCH = 1 << 23, /* searches for unreachable blocks */
 	RUN_FILES = 1 << 24,  /* writes files beside the reports */

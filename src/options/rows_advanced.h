@@ -38,6 +38,8 @@ OPTION(ATTACH,
 OPTION(TABLES,
 	"tables", .argument = "KIND",
 	.kind = KIND_CHOICE, FIELD(trace.tables), .choices = choice_tables,
+	.denies = {{RUN_GROWS, "takes the memory of hashes at the start",
+			.applies = takes_hashes}},
 	.help = "keep blocks in arrays, which need compare-and-exchange in BPF "
 		"(Linux 5.12), in hashes, which take longer, or auto (the "
 		"default): the former where the kernel has it")

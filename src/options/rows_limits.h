@@ -10,16 +10,27 @@ OPTION(MAX_ALLOCATIONS,
 	.expected = "a number from 1024 to 1G (1073741824), such as 4M",
 	.needs = MODE_BLOCKS,
 	.help = "at most N live blocks; those beyond are counted, not listed. Their "
-		"table grows as needed (default 16M = 16777216, or what fits an "
-		"eighth of the machine's memory; 1M with --tables hashes)")
+		"table grows as needed (default 16M = 16777216, or what fits "
+		"--table-memory; 1M with --tables hashes)")
 
 OPTION(MAX_STACKS,
 	"max-stacks", .argument = "N",
 	.kind = KIND_QUANTITY, FIELD(trace.max_stacks),
 	.min = 64, .max = UINT64_C(1) << 24,
 	.expected = "a number from 64 to 16M (16777216), such as 256K",
-	.help = "make room for N call paths, of 16 frames on average (default 256K = "
-		"262144; 64K with --tables hashes)")
+	.help = "at most N call paths, of 16 frames on average. Their tables grow as "
+		"needed (default 1M = 1048576, or what fits --table-memory; 256K with "
+		"--traffic and --event; 64K with --tables hashes)")
+
+OPTION(TABLE_MEMORY,
+	"table-memory", .argument = "SIZE",
+	.kind = KIND_SIZE, FIELD(trace.table_memory_bytes),
+	.min = 1 << 20, .max = UINT64_C(1) << 40,
+	.needs = RUN_GROWS,
+	.expected = "a size from 1M to 1T",
+	.help = "let the tables of blocks and call paths take at most SIZE of kernel "
+		"memory, which is taken as it is needed (default: an eighth of the "
+		"machine's memory; not with --tables hashes)")
 
 OPTION(MAX_THREADS,
 	"max-threads", .argument = "N",

@@ -109,6 +109,25 @@ static struct error *report_until_end(struct session *s)
 	}
 }
 
+/* --duration begins now, if it was given. */
+static void begin_duration(struct session *s)
+{
+	uint64_t duration_ns = s->options->duration_ns;
+
+	if (duration_ns)
+		s->end = (struct on_time){clock_now_ns() + duration_ns, cpu_queue_ns()};
+}
+
+/* What is left of --duration, at least 1; 0: it was not given. */
+static uint64_t duration_left_ns(const struct session *s)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!s->end.due_ns)
+		return 0;
+	return s->end.due_ns > now_ns ? s->end.due_ns - now_ns : 1;
+}
+
 static struct error *trace(struct session *s)
 {
 	const struct options *o = s->options;
@@ -120,6 +139,7 @@ static struct error *trace(struct session *s)
 	progress_clear(&s->progress);
 	if (err)
 		return err;
+	begin_duration(s);
 	/* From now on a process may hold its lock without anyone having looked. */
 	timed_read_enable();
 	for (size_t i = 0; o->verbose && i < s->plans.len; i++)
@@ -136,11 +156,10 @@ static struct error *trace(struct session *s)
 		tracees_say_stopped(&s->tracees);
 		serve_say(s->serve, stderr);
 	}
-	if (o->duration_ns)
-		s->end =
-			(struct on_time){clock_now_ns() + o->duration_ns, cpu_queue_ns()};
+	if (o->command)
+		begin_duration(s);
 	err = waiter_start(&s->waiter, s->tracees.epoll_fd, s->interval_ns,
-			   o->duration_ns);
+			   duration_left_ns(s));
 	if (s->screen)
 		s->waiter.screen_fd = screen_fd(s->screen);
 	if (o->command)

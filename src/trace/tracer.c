@@ -8,6 +8,7 @@
 
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
+#include "trace/table_limits.h"
 #include "trace/tracer_state.h"
 #include "snapshot/sampling.h"
 #include "util/cleanup.h"
@@ -170,29 +171,6 @@ static void open_cache(struct tracer *t)
 /* Descriptors that kernel_features_detect() opens at the same time. */
 #define FEATURE_FILES 4
 
-/* In hashes, each stack has room for the largest depth. */
-#define DEFAULT_STACKS         (256 * 1024)
-#define DEFAULT_STACKS_BY_HASH (64 * 1024)
-
-/* Hashes have their memory from the start. */
-#define DEFAULT_BLOCKS_BY_HASH (UINT64_C(1) << 20)
-
-/* With half of its slots in use, the table takes 48 bytes for a block. */
-#define BYTES_PER_BLOCK 48
-#define DEFAULT_BLOCKS  (UINT64_C(1) << 24)
-#define MEMORY_SHARE    8
-
-/* Room for 16M blocks, or for fewer if their table could take more than an eighth of the
- * machine's memory. */
-static uint64_t default_blocks(void)
-{
-	uint64_t memory =
-		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t blocks = memory / MEMORY_SHARE / BYTES_PER_BLOCK;
-
-	return blocks < DEFAULT_BLOCKS ? blocks : DEFAULT_BLOCKS;
-}
-
 /* So that tracer_destroy() may be called. */
 static struct error *init(struct tracer *t, const struct tracer_setup *setup)
 {
@@ -218,6 +196,7 @@ static void begin_run(struct tracer *t)
 {
 	const struct trace_config *config = t->config;
 	struct source_run *run = &t->run;
+	struct table_limits limits;
 
 	run->config = config;
 	run->mode = &t->mode->source;
@@ -233,12 +212,10 @@ static void begin_run(struct tracer *t)
 	run->peak = config->peak && run->traffic && !t->by_hash;
 	run->rules = config->unwind != UNWIND_CHOICE_FP && tracer_can(t, MODE_PROCESSES);
 	run->stack_depth = trace_config_depth(config, run->rules);
-	run->max_allocations = config->max_allocations ? config->max_allocations
-			       : t->by_hash            ? DEFAULT_BLOCKS_BY_HASH
-						       : default_blocks();
-	run->max_stacks = config->max_stacks ? config->max_stacks
-			  : t->by_hash       ? DEFAULT_STACKS_BY_HASH
-					     : DEFAULT_STACKS;
+	limits = table_limits_choose(config, t->by_hash,
+				     run->traffic || tracer_can(t, MODE_HITS));
+	run->max_allocations = limits.blocks;
+	run->max_stacks = limits.stacks;
 }
 
 /* Find out what the kernel has, and what the mode needs of it. */
@@ -522,8 +499,11 @@ const char *tracer_why_no_cache(const struct tracer *t)
 
 void tracer_destroy(struct tracer *t)
 {
+	_cleanup_(priority_restore) struct priority priority = {0};
+
 	if (!t)
 		return;
+	priority_raise(&priority);
 	if (t->control)
 		tracer_freeze(t);
 	tracer_detach(t);

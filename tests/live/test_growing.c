@@ -147,9 +147,51 @@ static void every_block_is_there(void)
 	live_destroy(oracle);
 }
 
+#define PATHS     (1 << 18) /* as in targets/many_paths.c */
+#define TIMEOUT_S 120
+
+/* No two call paths share a row. */
+static void check_each_stack_has(const json_t *stacks, int64_t blocks)
+{
+	unsigned wrong = 0;
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (stacks, i, row)
+		wrong += live_int(row, "blocks") != blocks;
+	CHECK_INT(wrong, 0);
+}
+
+/* Call paths whose index needs its third part. Those that are met a second time are
+ * found, whichever part they are in. */
+static void every_call_path_is_there(void)
+{
+	static const char *const argv[] = {MANY_PATHS_BINARY, NULL};
+	struct live_process *target = live_start(argv), *memtrace;
+	json_t *report;
+
+	json_decref(live_read_json(target, TIMEOUT_S));
+	memtrace = memtrace_start(live_pid(target), "--older 0 --no-lines");
+	for (int round = 1; round <= 2; round++) {
+		live_send(target, "go");
+		json_decref(live_read_json(target, TIMEOUT_S));
+		report = memtrace_report(memtrace);
+		CHECK_INT(live_int(report, "heap.live_blocks"), round * PATHS);
+		CHECK_INT(live_int(report, "heap.live_bytes"), round * PATHS * 32);
+		CHECK_INT(compare_losses(report, NULL), 0);
+		CHECK_INT((int64_t)json_array_size(live_get(report, "heap.stacks")),
+			  PATHS);
+		check_each_stack_has(live_get(report, "heap.stacks"), round);
+		json_decref(report);
+	}
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
 int main(void)
 {
 	RUN(a_small_target_is_cheap);
 	RUN(every_block_is_there);
+	RUN(every_call_path_is_there);
 	return check_done();
 }

@@ -22,11 +22,12 @@
 #define STACK_PCS_BLOCKS (MAX_STACKS * STACK_DEPTH / ABI_PCS_BLOCK + 1)
 #define STACK_PCS_PART   32
 #else
-#define STACK_BUCKETS_FIRST 512
-#define STACK_BUCKETS       (MAX_STACKS * 4 / ABI_STACK_WAYS + 1)
-#define STACK_INDEX_PARTS   2
-#define STACK_PCS_BLOCKS    5
-#define STACK_PCS_PART      2
+#define STACK_BUCKETS_1   512
+#define STACK_BUCKETS_2   16
+#define STACK_BUCKETS_3   (MAX_STACKS * 4 / ABI_STACK_WAYS + 1)
+#define STACK_INDEX_PARTS 3
+#define STACK_PCS_BLOCKS  5
+#define STACK_PCS_PART    2
 #endif
 #define STACKS_PART     512
 #define STACKS_AHEAD    2
@@ -117,7 +118,7 @@ static struct tracee tracee = {&host.control};
 /* Return addresses in a part, and the parts that there are. */
 #define WORDS (STACK_PCS_PART * ABI_PCS_BLOCK)
 static u32 parts, part_words;
-static bool __attribute__((unused)) has_second; /* the second part of the index */
+static u32 __attribute__((unused)) index_parts;
 
 static void begin(void)
 {
@@ -125,7 +126,7 @@ static void begin(void)
 	memset(&host, 0, sizeof(host));
 	host_now = &context;
 	parts = part_words = 1;
-	has_second = false;
+	index_parts = 1;
 }
 
 static u64 asked(void)
@@ -145,6 +146,17 @@ static void add_part(struct host_map *table, u32 at, u32 value_bytes, u32 count)
 	close(fd);
 }
 
+#if !TABLES_ARE_HASHES
+static const u32 buckets[] = {STACK_BUCKETS_1, STACK_BUCKETS_2, STACK_BUCKETS_3};
+
+static void add_index_part(void)
+{
+	add_part(&host_map_stack_index, index_parts, sizeof(struct abi_stack_bucket),
+		 buckets[index_parts]);
+	index_parts++;
+}
+#endif
+
 /* Add the parts that were asked for, as memtrace does (drain/stack_tables.c). */
 static void grow(void)
 {
@@ -155,11 +167,8 @@ static void grow(void)
 #if TABLES_ARE_HASHES
 	words = heads * STACK_DEPTH;
 #else
-	if (!has_second && heads >= STACK_BUCKETS_FIRST) {
-		add_part(&host_map_stack_index, 1, sizeof(struct abi_stack_bucket),
-			 STACK_BUCKETS);
-		has_second = true;
-	}
+	while (index_parts < STACK_INDEX_PARTS && heads >= buckets[index_parts - 1])
+		add_index_part();
 #endif
 	for (; parts < STACKS_PARTS && parts <= heads / STACKS_PART + STACKS_AHEAD;
 	     parts++)
@@ -173,12 +182,13 @@ static void grow(void)
 }
 
 #if !TABLES_ARE_HASHES
-static u32 words_in_second(void)
+/* Words in use in a part of the index. */
+static u32 words_in(u32 at)
 {
-	u32 second = 1, n = 0;
-	struct host_map *part = stack_index.lookup(&second);
+	struct host_map *part = stack_index.lookup(&at);
+	u32 n = 0;
 
-	for (u32 i = 0; i < STACK_BUCKETS; i++) {
+	for (u32 i = 0; i < buckets[at]; i++) {
 		const struct abi_stack_bucket *b = bpf_map_lookup_elem(part, &i);
 
 		for (int way = 0; way < ABI_STACK_WAYS; way++)
@@ -383,11 +393,13 @@ static void a_part_with_some_stacks_asks(void)
 		store(i, 1);
 	CHECK_INT(parts, STACKS_PARTS);
 	CHECK_INT(asked(), 0);
-	/* The index has overflowed into its second part, and every stack is found. */
+	/* The index has overflowed into its other parts, and every stack is found. */
 	for (i = 0; i < MAX_STACKS; i++)
 		CHECK_INT(store_only(i, 1), i);
 #if !TABLES_ARE_HASHES
-	CHECK(words_in_second() > 10);
+	CHECK(words_in(1) > 50);
+	CHECK(words_in(2) > 100);
+	CHECK_INT(words_in(0) + words_in(1) + words_in(2), MAX_STACKS);
 #endif
 #if !TABLES_ARE_HASHES
 	/* The same for return addresses. */
@@ -404,19 +416,18 @@ static void a_part_with_some_stacks_asks(void)
 
 #if !TABLES_ARE_HASHES
 /* Stacks with the same hash, and so with the same tag, are distinguished by the check. A
- * bucket has one of them. The fifth finds no bucket, and takes no room however often it
- * comes. */
+ * bucket has one of them. The last one finds no bucket, and takes no room however often
+ * it comes. */
 static void stacks_of_one_tag_differ(void)
 {
 	const u64 hash = 0x123456789abcdefull;
 	struct abi_scratch scratch = {.walked.pc = {1}};
 
 	begin();
-	has_second = true;
-	add_part(&host_map_stack_index, 1, sizeof(struct abi_stack_bucket),
-		 STACK_BUCKETS);
+	while (index_parts < STACK_INDEX_PARTS)
+		add_index_part();
 	for (u32 round = 0; round < 2; round++) {
-		for (u64 check = 1; check <= 4; check++) {
+		for (u64 check = 1; check <= 2 * STACK_INDEX_PARTS; check++) {
 			struct walk walk = {.depth = 1, .h = {hash, check}};
 			u32 known = round ? check - 1 : ABI_NO_STACK;
 
@@ -427,12 +438,12 @@ static void stacks_of_one_tag_differ(void)
 		}
 	}
 	for (int again = 0; again < 3; again++) {
-		struct walk walk = {.depth = 1, .h = {hash, 5}};
+		struct walk walk = {.depth = 1, .h = {hash, 2 * STACK_INDEX_PARTS + 1}};
 
-		CHECK_INT(stack_find(hash, 5), ABI_NO_STACK);
+		CHECK_INT(stack_find(hash, walk.h.check), ABI_NO_STACK);
 		CHECK_INT(stack_add(&host.control, &walk, &scratch, 2), ABI_NO_STACK);
-		CHECK_INT(host.control.stacks_used, 4);
-		CHECK_INT(host.control.stack_pcs_used, 4);
+		CHECK_INT(host.control.stacks_used, 2 * STACK_INDEX_PARTS);
+		CHECK_INT(host.control.stack_pcs_used, 2 * STACK_INDEX_PARTS);
 	}
 }
 #endif

@@ -95,13 +95,13 @@ static void all_find_room(void)
 	unsigned refused = 0;
 
 	source_sizes_compute(&run, &sizes);
-	index = calloc(sizes.stack_buckets, sizeof(*index));
+	index = calloc(sizes.stack_buckets[1], sizeof(*index));
 	REQUIRE(index);
 	for (uint64_t i = 0; i < run.max_stacks; i++) {
 		uint64_t hash = hash_of((uint32_t)(i % 7), 1, 0x401000 + i * 5).hash;
 
-		refused += !put(&index[abi_live_hash(hash, sizes.stack_buckets, 0)]) &&
-			   !put(&index[abi_live_hash(hash, sizes.stack_buckets, 1)]);
+		refused += !put(&index[abi_live_hash(hash, sizes.stack_buckets[1], 0)]) &&
+			   !put(&index[abi_live_hash(hash, sizes.stack_buckets[1], 1)]);
 	}
 	CHECK_INT(refused, 0);
 	free(index);

@@ -62,7 +62,7 @@ static void bench_init(struct bench *b, uint32_t stacks_part, bool by_hash)
 					 .stack_pcs_part = 1,
 					 .stacks_ahead = 1,
 					 .stack_pcs_ahead = 1,
-					 .stack_buckets_first = MAX_STACKS};
+					 .stack_buckets = {MAX_STACKS}};
 	b->maps.stacks_part = create_array(sizeof(struct abi_stack_head), stacks_part, 0);
 	b->maps.stack_pcs_part = create_array(ABI_PCS_BLOCK_BYTES(DEPTH), 1, 0);
 	b->maps.stack_index_part =

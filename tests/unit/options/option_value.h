@@ -9,10 +9,15 @@
 
 static inline const char *option_value(const struct option_row *row, char ret[32])
 {
+	size_t last = 0;
+
 	switch (row->kind) {
 	case KIND_CHOICE:
 	case KIND_NAME:
-		return row->choices[0];
+		/* The first one can be the default. */
+		while (row->choices[last + 1])
+			last++;
+		return row->choices[last];
 	case KIND_DURATION:
 		return "1s";
 	case KIND_INTEGER:

@@ -24,6 +24,36 @@ static void sample_classes_agree(void)
 		}
 }
 
+/* Buckets in the last part of the index of stacks. */
+static uint32_t last_part(const struct source_sizes *sizes)
+{
+	return sizes->stack_buckets[source_index_parts(sizes, sizes->max_stacks) - 1];
+}
+
+/* The index grows by one part after the other, the last of which is for all stacks. */
+static void the_index_has_parts(void)
+{
+	struct source_run run = defaults();
+	struct source_sizes z;
+
+	run.max_stacks = 1 << 20;
+	source_sizes_compute(&run, &z);
+	CHECK_INT(source_index_parts(&z, 0), 1);
+	CHECK_INT(source_index_parts(&z, 4095), 1);
+	CHECK_INT(source_index_parts(&z, 4096), 2);
+	CHECK_INT(source_index_parts(&z, 131072), 2);
+	CHECK_INT(source_index_parts(&z, 131073), 3);
+	CHECK_INT(source_index_parts(&z, UINT64_MAX), 3);
+	CHECK_INT(last_part(&z), (1 << 19) + 1);
+
+	run.max_stacks = 64;
+	source_sizes_compute(&run, &z);
+	CHECK_INT(source_index_parts(&z, UINT64_MAX), 1);
+	run.max_stacks = 65536;
+	source_sizes_compute(&run, &z);
+	CHECK_INT(source_index_parts(&z, UINT64_MAX), 2);
+}
+
 static void tables_hold_what_is_promised(void)
 {
 	static const uint64_t sizes[] = {1024, 1 << 20, 1 << 30};
@@ -50,8 +80,8 @@ static void tables_hold_what_is_promised(void)
 		/* Room for the requested number of stacks of the usual depth. */
 		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK >=
 		      run.max_stacks * 16);
-		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >= 4 * run.max_stacks);
-		CHECK(z.stack_buckets_first < z.stack_buckets);
+		CHECK((uint64_t)last_part(&z) * ABI_STACK_WAYS >= 4 * run.max_stacks);
+		CHECK(z.stack_buckets[0] < last_part(&z));
 	}
 }
 
@@ -184,6 +214,7 @@ int main(void)
 {
 	RUN(sample_classes_agree);
 	RUN(tables_hold_what_is_promised);
+	RUN(the_index_has_parts);
 	RUN(return_addresses_have_room);
 	RUN(threads_have_room);
 	RUN(thread_ways_suffice);
