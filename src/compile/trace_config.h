@@ -81,7 +81,7 @@ struct trace_config {
 	/* --- sizes of tables --- */
 	/* 0: the default (trace/table_limits.h) */
 	uint64_t max_allocations, max_stacks, table_memory_bytes;
-	uint64_t max_threads;     /* with traffic: most threads that are distinguished */
+	uint64_t max_threads; /* with traffic: most threads that are distinguished */
 	/* at the same time, except with SCOPE_PROCESSES; at most 32768 */
 	uint64_t max_processes;
 
