@@ -58,7 +58,7 @@ struct abi_stack_key {
  * handler (struct abi_walked), which adds the part. A program without unwind rules has no
  * miss handler and counts the stack in ABI_STACKS_FULL.
  */
-#define ABI_PARTS_MAX             128
+#define ABI_PARTS_MAX             256
 #define ABI_PART_EIGHTH(elements) ((elements) / 8)
 
 struct abi_stack_head {

@@ -9,6 +9,7 @@
 #include "plan/site_text.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/priority.h"
 #include "util/regular_file.h"
 
 /* Read the code from the function's beginning to the end of the probe's instruction. The
@@ -50,9 +51,11 @@ static const char *compare(const struct attach_probe *probe,
 const char *attach_wide_doubt(const struct attachment *self,
 			      const struct attach_probe *probe)
 {
+	_cleanup_(priority_restore) struct priority priority;
 	struct site_others others = {.code = self->others};
 	struct file_names names;
 
+	priority_lower(&priority);
 	if (probe->is_private)
 		return "the place comes from a debug file or a note that the process may "
 		       "have made: install debug symbols below /usr/lib/debug";

@@ -318,9 +318,8 @@ _Noreturn static void serve(int socket, const struct libbcc *bcc)
 	struct request request = {.text = NULL};
 	struct priority priority;
 
-	/* Until the process ends. */
+	/* A process that was forked by another compiler has nice value 0. */
 	priority_raise(&priority);
-
 	if (!receive(socket, &request))
 		_exit(0);
 	setenv("BCC_KERNEL_SOURCE", request.headers, 1);
@@ -357,9 +356,12 @@ _Noreturn void compiler_child_run(pid_t parent, const struct compiler_end ends[]
 				  size_t count)
 {
 	int socket = ends[0].socket;
+	struct priority priority;
 	struct libbcc bcc;
 
 	live_with(parent);
+	/* Until the process ends. */
+	priority_raise(&priority);
 	prctl(PR_SET_NAME, "memtrace-compile");
 	ignore_signals();
 	locked_memory_lift(NULL);

@@ -86,7 +86,7 @@ static uint32_t stack_pcs_blocks(const struct source_run *run)
 		depth = USUAL_DEPTH;
 	if (words < stacks * depth)
 		words = stacks * depth;
-	return (uint32_t)(words / ABI_PCS_BLOCK + 1);
+	return (uint32_t)((words + ABI_PCS_BLOCK - 1) / ABI_PCS_BLOCK);
 }
 
 /* Parts of `stacks` and `stack_pcs` that a run begins with: 96 KiB, and 532 KiB for

@@ -25,12 +25,12 @@ OPTION(MAX_STACKS,
 OPTION(TABLE_MEMORY,
 	"table-memory", .argument = "SIZE",
 	.kind = KIND_SIZE, FIELD(trace.table_memory_bytes),
-	.min = 1 << 20, .max = UINT64_C(1) << 40,
+	.min = 1 << 24, .max = UINT64_C(1) << 40,
 	.needs = RUN_GROWS,
-	.expected = "a size from 1M to 1T",
-	.help = "let the tables of blocks and call paths take at most SIZE of kernel "
-		"memory, which is taken as it is needed (default: an eighth of the "
-		"machine's memory; not with --tables hashes)")
+	.expected = "a size from 16M to 1T",
+	.help = "let the tables of blocks and call paths grow to at most SIZE of kernel "
+		"memory (default: an eighth of the machine's memory). It has no effect "
+		"on a table whose size --max-allocations or --max-stacks gives")
 
 OPTION(MAX_THREADS,
 	"max-threads", .argument = "N",

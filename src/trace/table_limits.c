@@ -23,8 +23,19 @@
 #define MEMORY_SHARE 8
 #define STACKS_SHARE 4
 
+/* Clear all bits but the first three. */
+static uint64_t round_down(uint64_t n)
+{
+	uint64_t unit = 1;
+
+	while (n / unit >= 8)
+		unit *= 2;
+	return n / unit * unit;
+}
+
 static uint64_t clamp(uint64_t n, uint64_t least, uint64_t most)
 {
+	n = round_down(n);
 	return n < least ? least : n > most ? most : n;
 }
 

@@ -16,16 +16,18 @@ struct table_limits {
 };
 
 /*
- * The limits of the configuration. Limits that it leaves open are such that both tables
- * together take at most config->table_memory_bytes, or an eighth of the machine's memory.
- * `by_hash`: the tables are hashes, which take their memory at the start. `whole_stacks`:
- * other tables have an element for each possible stack from the start.
+ * The limits of the configuration. Without them, three quarters of
+ * config->table_memory_bytes (0: an eighth of the machine's memory) are for blocks, and
+ * the rest is for stacks. `by_hash`: the tables are hashes, which take their memory at
+ * the start. `whole_stacks`: other tables have an element for each possible stack from
+ * the start.
  */
 struct table_limits table_limits_choose(const struct trace_config *config, bool by_hash,
 					bool whole_stacks);
 
-/* The same for limits that the configuration leaves open, if the tables are no hashes and
- * may take this memory. */
+/* The limits for tables that are no hashes and may take this memory. A little more or
+ * less memory usually gives the same limits, since kept code is for certain sizes of
+ * tables. */
 struct table_limits table_limits_of(uint64_t memory_bytes, bool whole_stacks);
 
 #endif

@@ -81,16 +81,16 @@ struct error *tracer_attach_probes(struct tracer *t, int pid,
 				   const struct attach_probe probes[], size_t count)
 {
 	const struct attach_probe *returning = find_return(probes, count);
-	_cleanup_(priority_restore) struct priority priority;
+	_cleanup_(priority_restore) struct priority priority = {0};
 	struct attachment *attachment = &t->attachment;
 	struct error *err = returning ? check_return(t, pid, returning) : NULL;
 
-	priority_raise(&priority);
 	if (!err && returning && !tracer_has_return_probes(t, pid) &&
 	    !vec_push(&t->returning, pid))
 		err = error_no_memory();
 	if (!err && !pid)
 		err = attach_wide_check(attachment, probes, count);
+	priority_raise(&priority);
 	if (!err)
 		err = attachment->ops->attach(attachment, pid, probes, count,
 					      t->features.cookies);

@@ -23,6 +23,12 @@ struct error *tracer_check_kernel(const struct tracer *t)
 {
 	if (arch.refuses)
 		return error_create(ERROR_UNSUPPORTED, "memtrace %s", arch.refuses);
+	if (t->by_hash && t->config->table_memory_bytes)
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"tables are hashes on this kernel (before Linux 5.12), which "
+			"take all their memory at the start: use --max-allocations and "
+			"--max-stacks instead of --table-memory");
 	if (t->config->tables == TABLES_ARRAYS && !t->features.atomics)
 		return error_create(
 			ERROR_UNSUPPORTED,

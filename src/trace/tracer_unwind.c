@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/tracer_state.h"
+#include "util/cleanup.h"
+#include "util/priority.h"
 
 /* How long the start waits for unwind tables: enough for a program of 10 MB and its
  * libraries that runs meanwhile, or, before a command runs, for the largest ones (0.6 s
@@ -75,10 +77,13 @@ bool tracer_is_quiet(const struct tracer *t)
 
 void tracer_catch_up(void *arg)
 {
+	_cleanup_(priority_restore) struct priority priority = {0};
 	struct tracer *t = arg;
 
 	if (!t->handler)
 		return;
+	/* Unwinding reads what the target has written. */
+	priority_lower(&priority);
 	miss_handler_catch_up(t->handler);
 	/* Otherwise no probe has walked a stack since that was done. */
 	if (!tracer_is_quiet(t))

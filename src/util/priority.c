@@ -51,33 +51,55 @@ int priority_wanted(void)
 	return priority_nice(runnable, processors > 0 ? (unsigned long)processors : 1);
 }
 
+/* Change the nice value of the calling thread. Threads and children that it starts have
+ * nice value 0 then, if `resets`. Returns false if nothing is changed. */
+static bool change(int nice, bool resets)
+{
+	int before = getpriority(PRIO_PROCESS, 0);
+
+	/* Linux: 0 is the calling thread (setpriority(2)). */
+	if (setpriority(PRIO_PROCESS, 0, nice))
+		return false;
+	/* To clear the flag takes CAP_SYS_NICE, to set it takes nothing. */
+	if (set_policy(resets ? SCHED_RESET_ON_FORK : 0))
+		return true;
+	setpriority(PRIO_PROCESS, 0, before);
+	return false;
+}
+
+/* The state of the calling thread. False: it has a policy that is not changed. */
+static bool look(struct priority *ret)
+{
+	int policy = sched_getscheduler(0);
+
+	*ret = (struct priority){.had_reset = policy & SCHED_RESET_ON_FORK};
+	errno = 0;
+	ret->before = getpriority(PRIO_PROCESS, 0);
+	return !errno && (policy & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
+}
+
 void priority_raise(struct priority *ret)
 {
-	int wanted, before;
+	int wanted;
 
-	*ret = (struct priority){.is_raised = false};
-	if (sched_getscheduler(0) != SCHED_OTHER)
+	if (!look(ret) || ret->before)
 		return;
 	wanted = priority_wanted();
-	errno = 0;
-	/* Linux: 0 is the calling thread (setpriority(2)). */
-	before = getpriority(PRIO_PROCESS, 0);
-	if (errno || before > 0 || wanted >= before || !set_policy(SCHED_RESET_ON_FORK))
-		return;
-	ret->before = before;
-	ret->is_raised = !setpriority(PRIO_PROCESS, 0, wanted);
-	if (!ret->is_raised)
-		set_policy(0);
+	ret->is_changed = wanted < 0 && change(wanted, true);
+}
+
+void priority_lower(struct priority *ret)
+{
+	ret->is_changed =
+		look(ret) && ret->before < 0 && ret->had_reset && change(0, true);
 }
 
 int priority_clone(int (*run)(void *arg), void *stack, int flags, void *arg)
 {
-	bool resets = sched_getscheduler(0) == (SCHED_OTHER | SCHED_RESET_ON_FORK);
-	int pid;
+	struct priority now;
+	bool resets = look(&now) && now.had_reset && set_policy(0);
+	int pid = clone(run, stack, flags, arg);
 
-	if (resets)
-		set_policy(0);
-	pid = clone(run, stack, flags, arg);
 	if (resets)
 		set_policy(SCHED_RESET_ON_FORK);
 	return pid;
@@ -85,8 +107,6 @@ int priority_clone(int (*run)(void *arg), void *stack, int flags, void *arg)
 
 void priority_restore(const struct priority *priority)
 {
-	if (!priority->is_raised)
-		return;
-	setpriority(PRIO_PROCESS, 0, priority->before);
-	set_policy(0);
+	if (priority->is_changed)
+		(void)change(priority->before, priority->had_reset);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A higher priority, for short work whose length a traced process does not decide. Where
+ * A higher priority, for work that does not read what a traced process has written. Where
  * hundreds of threads wait for each processor, a second of work would otherwise take a
- * minute. The nice value (sched(7)) is such that the thread gets about half of a
- * processor, and the threads that wait for the same processor the other half. Nothing
- * changes where few threads wait, without CAP_SYS_NICE, and if the user has chosen a
- * lower priority or a real-time one.
+ * minute. The nice value (sched(7)) is such that a thread gets about half of a processor
+ * if up to 80 others wait for it; beyond that, as much as -20 gives. Nothing changes
+ * where few threads wait, without CAP_SYS_NICE, and if the user has chosen another nice
+ * value or a real-time priority.
  */
 #ifndef UTIL_PRIORITY_H
 #define UTIL_PRIORITY_H
@@ -13,15 +13,21 @@
 #include <stdbool.h>
 
 struct priority {
-	int before; /* nice value */
-	bool is_raised;
+	int before;     /* nice value */
+	bool had_reset; /* SCHED_RESET_ON_FORK, before */
+	bool is_changed;
 };
 
 /* Raise the priority of the calling thread. Threads and processes that it starts then
  * have nice value 0. */
 void priority_raise(struct priority *ret);
 
-/* Go back to the priority before priority_raise(), in the same thread. */
+/* Go back from a raised priority to nice value 0, for work in between that depends on a
+ * traced process. */
+void priority_lower(struct priority *ret);
+
+/* Go back to the priority before priority_raise() or priority_lower(), in the same
+ * thread. */
 void priority_restore(const struct priority *priority);
 
 /* clone(2), for a task that keeps the priority of the calling thread, also a raised one.

@@ -112,7 +112,8 @@ static void return_addresses_have_room(void)
 		run.stack_depth = cases[i].depth;
 		run.no_atomics = cases[i].no_atomics;
 		source_sizes_compute(&run, &z);
-		CHECK_INT(z.stack_pcs_blocks, cases[i].words / ABI_PCS_BLOCK + 1);
+		CHECK_INT(z.stack_pcs_blocks,
+			  (cases[i].words + ABI_PCS_BLOCK - 1) / ABI_PCS_BLOCK);
 		/* The number of a word must fit 32 bits. */
 		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK <= UINT32_MAX);
 	}

@@ -115,6 +115,25 @@ static void check_raised(const struct priority *priority)
 	CHECK_INT(of_thread, 0);
 }
 
+/* In between it is as before, and so is what is started. */
+static void check_lowered(void)
+{
+	int raised = own_nice(), of_thread = 1;
+	struct priority lowered, again;
+	pthread_t thread;
+
+	priority_lower(&lowered);
+	CHECK_INT(own_nice(), 0);
+	priority_lower(&again);
+	CHECK(!again.is_changed);
+	priority_restore(&again);
+	REQUIRE(!pthread_create(&thread, NULL, look, &of_thread) &&
+		!pthread_join(thread, NULL));
+	CHECK_INT(of_thread, 0);
+	priority_restore(&lowered);
+	CHECK_INT(own_nice(), raised);
+}
+
 static void a_crowd_raises_the_priority(void)
 {
 	uint64_t end_ns = clock_now_ns() + PATIENCE_NS;
@@ -124,21 +143,30 @@ static void a_crowd_raises_the_priority(void)
 
 	do
 		priority_raise(&priority);
-	while (!priority.is_raised && clock_now_ns() < end_ns);
-	REQUIRE(priority.is_raised);
+	while (!priority.is_changed && clock_now_ns() < end_ns);
+	REQUIRE(priority.is_changed);
 	check_raised(&priority);
 	priority_raise(&again);
-	CHECK(!again.is_raised);
+	CHECK(!again.is_changed);
 	priority_restore(&again);
 	CHECK(own_nice() < 0);
+	check_lowered();
 	priority_restore(&priority);
 	CHECK_INT(own_nice(), 0);
 	CHECK_INT(sched_getscheduler(0), SCHED_OTHER);
 
+	/* Nothing was raised. */
+	priority_lower(&again);
+	CHECK(!again.is_changed);
 	/* The user's choice stays. */
+	REQUIRE(!setpriority(PRIO_PROCESS, 0, -5));
+	priority_raise(&priority);
+	priority_lower(&again);
+	CHECK(!priority.is_changed && !again.is_changed);
+	CHECK_INT(own_nice(), -5);
 	REQUIRE(!setpriority(PRIO_PROCESS, 0, 5));
 	priority_raise(&priority);
-	CHECK(!priority.is_raised);
+	CHECK(!priority.is_changed);
 	CHECK_INT(own_nice(), 5);
 	end_hogs(hogs, count);
 }
