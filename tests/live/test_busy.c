@@ -3,6 +3,7 @@
  * With hundreds of runnable threads for each processor memtrace gets little time. It then
  * keeps its deadlines, or says that it did not and why.
  */
+#include <dirent.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -11,7 +12,6 @@
 
 #include "check.h"
 #include "live/files.h"
-#include "live/threads.h"
 #include "live/trace.h"
 
 #define TIMEOUT_S  120
@@ -36,14 +36,20 @@ static void share_one_processor(cpu_set_t *before)
 	REQUIRE(!sched_setaffinity(0, sizeof(one), &one));
 }
 
-static void start_hogs(pid_t hogs[])
+/* Start processes that are busy as soon as the other end of `gate` is closed. */
+static void start_hogs(pid_t hogs[], const int gate[2])
 {
 	for (int i = 0; i < HOGS; i++) {
+		char c;
+
 		hogs[i] = fork();
 		REQUIRE(hogs[i] >= 0);
 		if (hogs[i])
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(gate[1]);
+		while (read(gate[0], &c, 1) > 0)
+			;
 		for (;;)
 			__asm__ volatile("");
 	}
@@ -64,16 +70,20 @@ static double run_among_hogs(const struct live_process *oracle, bool *said)
 	struct live_process *memtrace;
 	char options[64];
 	pid_t hogs[HOGS];
+	int gate[2];
 	cpu_set_t before;
 	double begun_s, took_s;
 
 	snprintf(options, sizeof(options), "--duration %d --format json", DURATION_S);
 	share_one_processor(&before);
+	REQUIRE(!pipe(gate));
+	start_hogs(hogs, gate);
 	memtrace = memtrace_start_plain(live_pid(oracle), options);
+	REQUIRE(!sched_setaffinity(0, sizeof(before), &before));
 	REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
 	begun_s = live_now_s();
-	start_hogs(hogs);
-	REQUIRE(!sched_setaffinity(0, sizeof(before), &before));
+	close(gate[0]);
+	close(gate[1]);
 	free(live_read_line(memtrace, TIMEOUT_S));
 	took_s = live_now_s() - begun_s;
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
@@ -98,60 +108,115 @@ static void says_that_it_is_late(void)
 	live_destroy(oracle);
 }
 
-/* Has a thread of the process, or a child, another priority? */
-static bool is_reniced(pid_t pid)
-{
-	char path[64];
-	char *children;
-	bool is = threads_sum(pid).renice > 0;
+/* Threads of memtrace and its children with a higher priority. */
+struct raised {
+	bool any;
+	bool reader; /* one that reads what the target has written */
+};
 
+static void look_at_thread(pid_t pid, const char *tid, struct raised *ret)
+{
+	static const char *const readers[] = {"memtrace-elf", "memtrace-read",
+					      "memtrace-open", "memtrace-unwind"};
+	char path[64], *text, *end;
+	long nice_value = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)pid, tid);
+	text = files_read(path);
+	end = text ? strrchr(text, ')') : NULL;
+	/* Field 19 of proc_pid_stat(5). */
+	if (end &&
+	    sscanf(end + 1,
+		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+		   "%*d %*d %ld",
+		   &nice_value) == 1 &&
+	    nice_value < 0) {
+		ret->any = true;
+		for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
+			ret->reader |= strstr(text, readers[i]) != NULL;
+	}
+	free(text);
+}
+
+static void look_at_process(pid_t pid, struct raised *ret)
+{
+	char path[32];
+	const struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			look_at_thread(pid, entry->d_name, ret);
+	if (dir)
+		closedir(dir);
+}
+
+static void look_at_memtrace(pid_t pid, struct raised *ret)
+{
+	char path[64], *children;
+
+	look_at_process(pid, ret);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
 	children = files_read(path);
-	for (char *at = children; at && *at && !is;) {
+	for (char *at = children; at && *at;) {
 		char *end;
 		long child = strtol(at, &end, 10);
 
 		if (end == at)
 			break;
-		is = threads_sum((pid_t)child).renice > 0;
+		look_at_process((pid_t)child, ret);
 		at = end;
 	}
 	free(children);
-	return is;
 }
 
-/* Where other threads take all the time, memtrace has a higher priority while it starts,
- * and afterwards none of its threads has. */
+/* Where other threads take all the time, memtrace has a higher priority while it starts
+ * and while it makes a report, and otherwise none of its threads has. What reads the
+ * target's memory and files never has. */
 static void starts_with_a_higher_priority(void)
 {
 	struct live_process *oracle = oracle_start(), *memtrace;
-	bool was_reniced = false, said, reniced_after = true;
+	struct raised during = {false, false}, after = {true, false};
 	double begun_s = live_now_s(), took_s;
 	pid_t hogs[HOGS];
+	int gate[2];
+	bool said;
 
-	start_hogs(hogs);
+	REQUIRE(!pipe(gate));
+	start_hogs(hogs, gate);
+	close(gate[0]);
+	close(gate[1]);
 	memtrace = memtrace_start_plain(live_pid(oracle), "--no-cache");
 	while (!strstr(live_stderr(memtrace), "Ctrl-C ends") &&
 	       live_now_s() < begun_s + TIMEOUT_S) {
-		was_reniced |= is_reniced(live_pid(memtrace));
+		look_at_memtrace(live_pid(memtrace), &during);
 		live_sleep(0.01);
 	}
 	took_s = live_now_s() - begun_s;
 	said = strstr(live_stderr(memtrace),
 		      "because other programs keep the processors busy");
-	for (int i = 0; i < 20 && reniced_after; i++) {
-		reniced_after = is_reniced(live_pid(memtrace));
+	for (int i = 0; i < 20 && after.any; i++) {
+		after = (struct raised){false, false};
+		look_at_memtrace(live_pid(memtrace), &after);
 		live_sleep(0.1);
+	}
+	live_signal(memtrace, SIGINT);
+	for (int i = 0; i < 100; i++) {
+		look_at_memtrace(live_pid(memtrace), &during);
+		live_sleep(0.01);
 	}
 	end_hogs(hogs);
 	printf("started after %.1f s%s\n", took_s, said ? ", and said why" : "");
 	if (sysconf(_SC_NPROCESSORS_ONLN) <= PROCESSORS_MAX)
-		CHECK(was_reniced);
+		CHECK(during.any);
 	else
 		printf("a raised priority is not expected: %d busy processes do not "
 		       "crowd more than %d processors\n",
 		       HOGS, PROCESSORS_MAX);
-	CHECK(!reniced_after);
+	CHECK(!during.reader);
+	CHECK(!after.any);
 	CHECK(said || took_s < 3);
 	live_destroy(memtrace);
 	live_destroy(oracle);
