@@ -23,8 +23,8 @@ struct arguments {
 BPF_HASH(blocks, struct block, u64, OUTSIDE_BLOCKS);
 BPF_HASH(calls, struct outside_call, struct arguments, OUTSIDE_CALLS);
 /* The last block of each thread that was counted since it entered a function that may
- * call another one. */
-BPF_HASH(counted, u32, u64, OUTSIDE_CALLS);
+ * call another one. Threads that have exited make room for new ones. */
+BPF_TABLE("lru_hash", u32, u64, counted, OUTSIDE_CALLS);
 BPF_HASH(processes, u32, struct outside_sums, OUTSIDE_PROCESSES);
 
 static struct outside_sums *sums_of(u32 tgid)
