@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by outside.c and its probes, outside_probes.c. Types are those of both. */
+/*
+ * Shared by outside.c and its probes, outside_probes.c. It uses only types that C and
+ * libbcc's dialect of C both have.
+ */
 #ifndef PROGRAMS_OUTSIDE_H
 #define PROGRAMS_OUTSIDE_H
 
