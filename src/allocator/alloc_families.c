@@ -254,9 +254,8 @@ static const struct alloc_function rust_functions[] = {
 
 const struct alloc_family alloc_families[] = {
 	[ALLOC_FAMILY_LIBC] = {"libc", "", FAMILY_PLAIN, libc_functions},
-	[ALLOC_FAMILY_JEMALLOC] = {"jemalloc", "", FAMILY_NAMED, jemalloc_functions},
-	[ALLOC_FAMILY_MOZJEMALLOC] = {"mozjemalloc", "moz_arena_", FAMILY_NAMED,
-				      mozjemalloc_functions},
+	{"jemalloc", "", FAMILY_EXTENSION, jemalloc_functions},
+	{"mozjemalloc", "moz_arena_", FAMILY_EXTENSION, mozjemalloc_functions},
 	{"tcmalloc", "tc_", FAMILY_NAMED, tcmalloc_functions},
 	{"mimalloc", "mi_", FAMILY_NAMED, mimalloc_functions},
 	{"jemalloc", "je_", FAMILY_NAMED, je_functions},

@@ -62,6 +62,9 @@ bool alloc_function_frees(const struct alloc_function *function);
 enum alloc_family_role {
 	/* By its names alone, or as another name of the plain functions. */
 	FAMILY_NAMED,
+	/* Functions beside the file's malloc, for the same blocks: part of the same
+	 * allocator. In a file without malloc, as FAMILY_NAMED. */
+	FAMILY_EXTENSION,
 	FAMILY_PLAIN,       /* malloc etc.: the names do not say whose they are */
 	FAMILY_OPERATORS,   /* part of the allocator that the file has otherwise */
 	FAMILY_LAST_RESORT, /* only in a program whose allocator is unknown */
@@ -75,12 +78,8 @@ struct alloc_family {
 	const struct alloc_function *functions;
 };
 
-/* Rows of the table that --symbols-prefix and others refer to. */
-enum {
-	ALLOC_FAMILY_LIBC,
-	ALLOC_FAMILY_JEMALLOC,
-	ALLOC_FAMILY_MOZJEMALLOC,
-};
+/* The row of alloc_families[] with malloc and its family, the only FAMILY_PLAIN. */
+#define ALLOC_FAMILY_LIBC  0
 
 #define ALLOC_FAMILIES_MAX 32
 

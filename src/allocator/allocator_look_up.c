@@ -67,24 +67,32 @@ static bool add_families(struct allocator_scan *scan)
 	return true;
 }
 
-/* Copy the functions of libc and jemalloc, with the prefix before their names. One
- * block of memory holds the table and then the names. */
+/* The functions that may be built with a prefix: malloc and its family, and extensions
+ * whose names have no prefix of their own. NULL: the family has none. */
+static const struct alloc_function *prefixable(size_t family)
+{
+	const struct alloc_family *f = &alloc_families[family];
+	bool may = f->role == FAMILY_PLAIN || f->role == FAMILY_EXTENSION;
+
+	return may && !*f->prefix ? f->functions : NULL;
+}
+
+/* Copy the functions that may have a prefix, with this one before their names. One block
+ * of memory holds the table and then the names. */
 static struct alloc_function *make_prefixed(const char *prefix)
 {
-	static const size_t ids[] = {ALLOC_FAMILY_LIBC, ALLOC_FAMILY_JEMALLOC};
 	size_t count = 1, bytes = 0, n = 0;
 
-	for (size_t i = 0; i < 2; i++)
-		for (const struct alloc_function *f = alloc_families[ids[i]].functions;
-		     f->name; f++, count++)
+	for (size_t i = 0; i < alloc_family_count; i++)
+		for (const struct alloc_function *f = prefixable(i); f && f->name;
+		     f++, count++)
 			bytes += strlen(prefix) + strlen(f->name) + 1;
 
 	struct alloc_function *ret = calloc(1, count * sizeof(*ret) + bytes);
 	char *names = ret ? (char *)(ret + count) : NULL;
 
-	for (size_t i = 0; ret && i < 2; i++) {
-		for (const struct alloc_function *f = alloc_families[ids[i]].functions;
-		     f->name; f++) {
+	for (size_t i = 0; ret && i < alloc_family_count; i++) {
+		for (const struct alloc_function *f = prefixable(i); f && f->name; f++) {
 			if (f->mapping)
 				continue;
 			ret[n] = *f;
@@ -164,12 +172,20 @@ static bool is_alias(const struct allocator_scan *scan, struct row_range plain,
 	return false;
 }
 
+static bool is_extension(const struct allocator_scan *scan, size_t row)
+{
+	for (size_t i = 0; i < alloc_family_count; i++)
+		if (row_is_in(scan->families[i], row))
+			return alloc_families[i].role == FAMILY_EXTENSION;
+	return false;
+}
+
 /* Is the local symbol i a function of the allocator? A less common name may well belong
  * to an unrelated function of the file. */
 static bool is_believed(const struct allocator_scan *scan, struct row_range plain,
 			size_t i)
 {
-	if (row_is_in(scan->families[ALLOC_FAMILY_JEMALLOC], i))
+	if (is_extension(scan, i))
 		return true;
 	return row_is_in(plain, i) &&
 	       (scan->file->is_named || scan->rows.data[i].function->common ||

@@ -125,13 +125,6 @@ static struct error *add_allocator(const struct allocator_scan *scan,
 	return err;
 }
 
-/* Does the family belong to the file's malloc? An unprefixed mallocx does, and
- * mozjemalloc's arenas. */
-static bool is_of_plain(size_t family)
-{
-	return family == ALLOC_FAMILY_JEMALLOC || family == ALLOC_FAMILY_MOZJEMALLOC;
-}
-
 static const char *own_label(const struct allocator_scan *scan)
 {
 	return scan->file->is_executable ? "executable"
@@ -152,9 +145,9 @@ static const char *plain_label(const struct allocator_scan *scan)
 }
 
 /*
- * Add the other families: as aliases of the plain functions, or as allocators of their
- * own. *ret_known is the index of the first allocator known by name; unchanged if there
- * is none.
+ * Add the other families: to the allocator of the plain functions, if they are extensions
+ * or aliases of these, or as allocators of their own. *ret_known is the index of the
+ * first allocator known by name; unchanged if there is none.
  */
 static struct error *add_known(const struct allocator_scan *scan, bool has_plain,
 			       size_t plain, size_t *ret_known)
@@ -163,14 +156,15 @@ static struct error *add_known(const struct allocator_scan *scan, bool has_plain
 
 	for (size_t i = 0; i < alloc_family_count && !err; i++) {
 		struct row_range range = scan->families[i];
+		enum alloc_family_role role = alloc_families[i].role;
 		const char *label = alloc_families[i].label;
 		struct allocator *a = has_plain ? &scan->ret->list.data[plain] : NULL;
 		size_t index = plain;
 
-		if (alloc_families[i].role != FAMILY_NAMED)
+		if (role != FAMILY_NAMED && role != FAMILY_EXTENSION)
 			continue;
 		if (a && has_any(scan, range) &&
-		    (is_of_plain(i) || is_alias(scan, range, a))) {
+		    (role == FAMILY_EXTENSION || is_alias(scan, range, a))) {
 			err = set_label(a, label);
 			if (!err)
 				err = extend(scan, range, a);

@@ -15,8 +15,9 @@
 
 #include "check.h"
 
-#define BUILT_BASE 0x400000u /* address of the file's first byte */
-#define BUILT_CODE 0x100u    /* offset of the entry */
+#define BUILT_BASE        0x400000u /* address of the file's first byte */
+#define BUILT_CODE        0x100u    /* offset of the entry */
+#define BUILT_SYMBOLS_MAX 95        /* symbols of a file */
 
 struct built_symbol {
 	const char *name;
@@ -78,13 +79,13 @@ static inline void built_make(struct built_image *image,
 		char name[4];
 		unsigned char id[8];
 	} note = {{4, 8, NT_GNU_BUILD_ID}, "GNU", {0xde, 0xad, 0, 1, 2, 3, 0xbe, 0xef}};
-	Elf64_Sym tables[2][64] = {0};
+	Elf64_Sym tables[2][BUILT_SYMBOLS_MAX + 1] = {0};
 	size_t lengths[2] = {1, 1};
-	uint16_t versions[64] = {0};
+	uint16_t versions[BUILT_SYMBOLS_MAX + 1] = {0};
 	char strings[4096] = "";
 	size_t strings_size = 1;
 
-	REQUIRE(count < 64);
+	REQUIRE(count <= BUILT_SYMBOLS_MAX);
 	for (size_t i = 0; i < count; i++) {
 		const struct built_symbol *s = &symbols[i];
 		int table = s->is_static ? 1 : 0;
