@@ -66,14 +66,14 @@ enum run_ability {
 	RUN_AGES = 1 << 20,       /* measures the ages of blocks */
 	RUN_POINTERS = 1 << 21,   /* its lost blocks are those that nothing points to */
 	RUN_ALL_BLOCKS = 1 << 22, /* traces all blocks of the process */
-	RUN_GROWS = 1 << 29,      /* its tables grow */
+	RUN_GROWS = 1 << 23,      /* its tables grow */
 	/* A run has these only if an option gives them. */
-	RUN_SEARCH = 1 << 23, /* searches for unreachable blocks */
-	RUN_FILES = 1 << 24,  /* writes files beside the reports */
-	RUN_STACKS = 1 << 25, /* writes a file of stacks and their weights */
-	RUN_GRAPH = 1 << 26,  /* draws a flame graph */
-	RUN_TREE = 1 << 27,   /* merges stacks to a tree */
-	RUN_LISTEN = 1 << 28, /* answers requests */
+	RUN_SEARCH = 1 << 24, /* searches for unreachable blocks */
+	RUN_FILES = 1 << 25,  /* writes files beside the reports */
+	RUN_STACKS = 1 << 26, /* writes a file of stacks and their weights */
+	RUN_GRAPH = 1 << 27,  /* draws a flame graph */
+	RUN_TREE = 1 << 28,   /* merges stacks to a tree */
+	RUN_LISTEN = 1 << 29, /* answers requests */
 };
 
 /* The set of all of them. */

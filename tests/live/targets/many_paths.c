@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For each line on stdin, allocates a block of 32 bytes on each of 2^LEVELS call paths. */
+/* For each line on stdin, allocates a block of 32 bytes on each of 2^LEVELS call paths.
+ */
 #include <stdlib.h>
 
 #include "simple.h"
