@@ -194,7 +194,8 @@ ALWAYS_INLINE u64 rule_find(const struct walk *w, const struct tracee *t, u64 ke
 	return rule ? rule : cached_find(w, w->regs.pc ^ w->interrupted);
 }
 
-/* May the walk step by this rule, which is not a plain one? If not, it ends here. */
+/* May the walk step by this rule, which is not a plain one? If not, it ends here. `signal`
+ * is all ones for the rule of a signal trampoline, else 0. */
 ALWAYS_INLINE int walk_can_step(struct walk *w, u64 rule, u64 signal)
 {
 	u64 type = UNWIND_TYPE(rule);
@@ -248,12 +249,13 @@ ALWAYS_INLINE int walk_read_cfa(struct walk *w, u64 rule, u64 switches, u64 *cfa
 	return 1;
 }
 
-/* Step by a rule that is not a plain one. The step over a signal trampoline uses the same
- * reads as other steps, at other addresses: `signal` is all ones for it, else 0. Returns
- * 0 if the walk ends here. */
+/* Step by a rule that is not a plain one. Returns 0 if the walk ends here. */
 ALWAYS_INLINE int walk_step(struct walk *w, u64 rule)
 {
 	u64 type = UNWIND_TYPE(rule), cfa = unwind_cfa_at(&w->regs, rule);
+	/* All ones for the rule of a signal trampoline, else 0. Steps over a trampoline
+	 * use the same reads as other steps, at other addresses, which this mask selects.
+	 */
 	u64 signal = (s64)((type ^ UNWIND_SIGNAL) - 1) >> 63, sp = w->regs.sp;
 
 	barrier_var(signal);

@@ -18,8 +18,8 @@
 	"a file name, which may contain %p (process), %t (time), %n (number) and %%, "   \
 	"or '-'"
 
-/* Why a search for unreachable blocks does not work with an option: of which blocks
- * memtrace would not know. */
+/* Why a search for unreachable blocks does not work with an option that leaves blocks
+ * untraced. */
 #define SOME_BLOCKS                                                                      \
 	"traces some blocks only: what an untraced lost block points to would seem "     \
 	"reachable"

@@ -64,7 +64,7 @@ enum run_ability {
 	RUN_PRINTS = 1 << 18,     /* prints on the terminal */
 	RUN_SINGLES = 1 << 19,    /* keeps single blocks */
 	RUN_AGES = 1 << 20,       /* measures the ages of blocks */
-	RUN_POINTERS = 1 << 21,   /* its lost blocks are those that nothing points to */
+	RUN_POINTERS = 1 << 21,   /* a block that no pointer leads to is lost */
 	RUN_ALL_BLOCKS = 1 << 22, /* traces all blocks of the process */
 	RUN_GROWS = 1 << 23,      /* its tables grow */
 	/* A run has these only if an option gives them. */

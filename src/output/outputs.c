@@ -133,7 +133,8 @@ static struct error *render_diff(const struct format *format,
 		       : diff_renderer_find(format->name)->render(diff, out);
 }
 
-/* A list of all stacks, for which the report has more data than the format shows. */
+/* Write a file that lists all stacks. The report may have stacks and blocks that the
+ * format does not show: leave them out. */
 static struct error *render_stacks(const struct options *options,
 				   const struct format *format,
 				   const struct report *report, FILE *out)

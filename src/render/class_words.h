@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What differs between the classes of blocks in reports: words, and what is known. */
+/* Words of reports for each class of blocks, and facts about the class. */
 #ifndef RENDER_CLASS_WORDS_H
 #define RENDER_CLASS_WORDS_H
 
@@ -18,7 +18,7 @@ struct class_words {
 	/* For reports with this main class (snapshot_main_class()): */
 	const char *subject; /* "kernel": what is traced instead of processes, or NULL */
 	const char *measure; /* "memory" or "events" */
-	const char *innermost; /* "allocation function": with which its stacks end */
+	const char *innermost; /* "allocation function": the innermost frame of a stack */
 	/* "block" and "blocks": what the sums of all classes together count */
 	const char *of_sections, *of_sections_many;
 	/* Words for blocks: */

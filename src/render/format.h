@@ -18,14 +18,16 @@ enum output_kind {
 
 /* What a format can show, one bit each. */
 enum format_ability {
-	FORMAT_SHAPES = 1 << 0, /* what options with .reshapes ask for (option_table.h);
-				   else live memory of processes in one order */
-	FORMAT_GROUPS = 1 << 1, /* groups of stacks, such as functions */
-	FORMAT_TREES = 1 << 2,  /* views that are trees */
+	/* everything that an option with .reshapes (option_table.h) may ask for. A format
+	 * without it shows only the live memory of processes, in one order. */
+	FORMAT_SHAPES = 1 << 0,
+	FORMAT_GROUPS = 1 << 1,    /* groups of stacks, such as functions */
+	FORMAT_TREES = 1 << 2,     /* views that are trees */
 	FORMAT_ALL_VIEWS = 1 << 3, /* the data of all views, whatever --view says */
 	FORMAT_CAUSES = 1 << 4,    /* causes, which --top limits instead of stacks */
-	FORMAT_STACKS = 1 << 5,    /* a list of stacks */
-	FORMAT_BLOCKS = 1 << 6,    /* each block of a stack, with --show-allocs */
+	/* For formats of files only: */
+	FORMAT_STACKS = 1 << 5, /* a list of stacks */
+	FORMAT_BLOCKS = 1 << 6, /* each block of a stack, with --show-allocs */
 };
 
 struct format {

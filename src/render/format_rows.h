@@ -11,7 +11,7 @@
  * WORDS: what the help of --format says of it; "" if HIDDEN.
  */
 /* clang-format off */
-FORMAT(text, REPORTS, NONE, FORMAT_SHAPES | FORMAT_GROUPS | FORMAT_TREES | FORMAT_STACKS | FORMAT_BLOCKS,
+FORMAT(text, REPORTS, NONE, FORMAT_SHAPES | FORMAT_GROUPS | FORMAT_TREES,
 	"every stack (the default, except on a terminal)")
 FORMAT(brief, REPORTS, NONE, FORMAT_CAUSES,
 	"what leaks and what is live by cause, and a verdict at the end, in the size of "

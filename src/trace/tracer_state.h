@@ -340,7 +340,7 @@ struct error *tracer_drain_blocks(struct tracer *t, const struct drain_slots *sl
 				  struct drain_kept *kept, struct snapshot *snap,
 				  bool *settled) __attribute__((warn_unused_result));
 
-/* --- tracer_attach.c, for modes      ------------------------------------------ */
+/* --- tracer_attach.c, for modes ---------------------------------------------------- */
 
 /* As tracer_attach(), for a plan with sites. */
 struct error *tracer_attach_sites(struct tracer *t, const struct plan *plan, int pid,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The values of a sample: those of a class, and which a profile has. */
+/* Which value types a class of blocks has, and which of them a profile has. */
 #include "render/pprof/parts.h"
 
 enum pprof_value pprof_objects(enum block_class class)

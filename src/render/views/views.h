@@ -13,10 +13,11 @@
 struct text_page;
 
 struct view_ops {
-	const char *name;      /* as in --view NAME */
-	unsigned needs;        /* set of enum report_data: without it the view shows
-				  nothing, so nothing of a class that has no such data
-				  (report_class_data()) */
+	const char *name; /* as in --view NAME */
+	/* Set of enum report_data. If the report lacks any of this data, the view is
+	 * empty. A class that never has it (report_class_data()) has no part in the view.
+	 */
+	unsigned needs;
 	unsigned wants;        /* set of enum report_data: also shown if present */
 	enum report_sort sort; /* default for --sort */
 	bool past;             /* value of report_options.skip_by_traffic */
