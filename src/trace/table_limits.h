@@ -25,9 +25,9 @@ struct table_limits {
 struct table_limits table_limits_choose(const struct trace_config *config, bool by_hash,
 					bool whole_stacks);
 
-/* The limits for tables that are no hashes and may take this memory. A little more or
- * less memory usually gives the same limits, since kept code is for certain sizes of
- * tables. */
+/* The limits for tables that are no hashes and may take this memory. They are rounded, so
+ * that a little more or less memory does not need other code: kept code is for certain
+ * sizes of tables. */
 struct table_limits table_limits_of(uint64_t memory_bytes, bool whole_stacks);
 
 #endif

@@ -30,7 +30,7 @@ static uint32_t last_part(const struct source_sizes *sizes)
 	return sizes->stack_buckets[source_index_parts(sizes, sizes->max_stacks) - 1];
 }
 
-/* The index grows by one part after the other, the last of which is for all stacks. */
+/* The index grows by one part after the other. The last part is for all stacks. */
 static void the_index_has_parts(void)
 {
 	struct source_run run = defaults();
