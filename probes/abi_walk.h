@@ -16,11 +16,11 @@
  * hash. A word is the stack's only if the tag and the `check` of the record with that
  * number agree; the tag alone proves nothing.
  *
- * The index is an array of up to ABI_INDEX_PARTS maps. The first one is small, and the last
- * one large enough for all stacks. memtrace adds the next one when there are as many stacks
- * as the last one so far has buckets. A hash has two buckets in each. A stack goes to the
- * first of them that has a free word. No word ever becomes free, so all processors that
- * insert the same stack at the same time meet in one bucket.
+ * The index is an array of up to ABI_INDEX_PARTS maps. The first one is small, and the
+ * last one large enough for all stacks. memtrace adds the next one when there are as many
+ * stacks as the last one so far has buckets. A hash has two buckets in each. A stack goes
+ * to the first of them that has a free word. No word ever becomes free, so all processors
+ * that insert the same stack at the same time meet in one bucket.
  */
 #define ABI_INDEX_PARTS       3
 #define ABI_STACK_WAYS        8
