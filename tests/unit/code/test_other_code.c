@@ -83,6 +83,12 @@ static unsigned char *map_pages(const struct file *file, int flags, size_t pages
 	return code;
 }
 
+static void map_at(const struct file *file, unsigned char *at, size_t pages)
+{
+	REQUIRE(mmap(at, pages * file->page, PROT_READ | PROT_EXEC,
+		     MAP_PRIVATE | MAP_FIXED, file->fd, 0) == at);
+}
+
 static unsigned char *map(const struct file *file, int flags)
 {
 	return map_pages(file, flags, PAGES);
@@ -339,16 +345,22 @@ static void excess_of_parts_is_unread(void)
 	struct file file;
 	const struct other_runs *runs;
 	struct other_code *others = other_code_create();
-	unsigned char *code;
+	unsigned char *code, *after;
 
 	file_of(&file, (size_t)2 * PARTS);
-	code = map_pages(&file, MAP_PRIVATE, (size_t)2 * PARTS);
+	/* Two mappings, the larger one first. */
+	code = mmap(NULL, (2 * PARTS + 3) * file.page, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(code != MAP_FAILED);
+	after = code + (2 * PARTS + 1) * file.page;
+	map_at(&file, code, (size_t)2 * PARTS);
+	map_at(&file, after, 2);
 	/* One mapping, and not one for each page. */
 	REQUIRE(!mprotect(code, 2 * PARTS * file.page, PROT_READ | PROT_WRITE));
 	for (size_t i = 0; i < PARTS; i++)
 		code[2 * i * file.page] = 0xcc;
 	REQUIRE(!mprotect(code, 2 * PARTS * file.page, PROT_READ | PROT_EXEC));
-	change(&file, map_pages(&file, MAP_PRIVATE, 2), 0);
+	change(&file, after, 0);
 	runs = find(others, &file);
 	CHECK_INT(other_code_unread(others), 1);
 	CHECK(runs->list.len <= PARTS + 1);
