@@ -38,7 +38,7 @@ OPTION(ATTACH,
 OPTION(TABLES,
 	"tables", .argument = "KIND",
 	.kind = KIND_CHOICE, FIELD(trace.tables), .choices = choice_tables,
-	.denies = {{RUN_GROWS, "takes all memory of hashes at the start",
+	.denies = {{.abilities = RUN_GROWS, .does = "takes all memory of hashes at the start",
 			.applies = takes_hashes}},
 	.help = "keep blocks in arrays, which need compare-and-exchange in BPF "
 		"(Linux 5.12), in hashes, which take longer, or auto (the "

@@ -19,7 +19,7 @@ OPTION(MIN_SIZE,
 	.kind = KIND_SIZE, FIELD(trace.min_size_bytes), .max = UINT64_MAX,
 	.expected = "a size in bytes, such as 4096, 4K or 1.5M",
 	.needs = MODE_BLOCKS,
-	.denies = {{RUN_ALL_BLOCKS, NOT_ALL_BLOCKS}},
+	.denies = {{.abilities = RUN_ALL_BLOCKS, .does = NOT_ALL_BLOCKS}},
 	.help = "trace only blocks of at least SIZE bytes (K, M, G allowed)")
 
 OPTION(MAX_SIZE,
@@ -27,7 +27,7 @@ OPTION(MAX_SIZE,
 	.kind = KIND_SIZE, FIELD(trace.max_size_bytes), .max = UINT64_MAX,
 	.expected = "a size in bytes, such as 4096, 4K or 1.5M",
 	.needs = MODE_BLOCKS,
-	.denies = {{RUN_ALL_BLOCKS, NOT_ALL_BLOCKS}},
+	.denies = {{.abilities = RUN_ALL_BLOCKS, .does = NOT_ALL_BLOCKS}},
 	.help = "trace only blocks of at most SIZE bytes (K, M, G allowed)")
 
 OPTION(SKIP_SIZE,
@@ -71,8 +71,8 @@ OPTION(SAMPLE_EVERY,
 	.kind = KIND_INTEGER, FIELD(trace.sampling.every), .min = 1, .max = UINT32_MAX,
 	.expected = "a whole number from 1 (every allocation) to 4294967295",
 	.needs = MODE_BLOCKS,
-	.denies = {{RUN_POINTERS, SOME_BLOCKS},
-		{MODE_SAMPLE_BYTES, "samples regardless of the size",
+	.denies = {{.abilities = RUN_POINTERS, .does = SOME_BLOCKS},
+		{.abilities = MODE_SAMPLE_BYTES, .does = "samples regardless of the size",
 			.applies = skips_allocations}},
 	.help = "trace one allocation in N; reports are then estimates (default 1)")
 
@@ -82,7 +82,7 @@ OPTION(SAMPLE_BYTES,
 	.min = 2, .max = UINT64_C(1) << 30,
 	.expected = "a size from 2 to 1G, such as 512K",
 	.needs = MODE_SAMPLE_BYTES,
-	.denies = {{RUN_POINTERS, SOME_BLOCKS}},
+	.denies = {{.abilities = RUN_POINTERS, .does = SOME_BLOCKS}},
 	.help = "trace one allocation in SIZE allocated bytes on average, large ones "
 		"more likely; reports are then estimates")
 

@@ -17,7 +17,7 @@ OPTION(LIVE,
 	"live", 'l', .offline = OFFLINE_REPLAY,
 	.kind = KIND_FLAG, FIELD(live),
 	.needs = RUN_ENDS,
-	.denies = {{RUN_PRINTS, "shows a screen"}},
+	.denies = {{.abilities = RUN_PRINTS, .does = "shows a screen"}},
 	.help = "show a screen with keys and the mouse instead of reports that scroll by "
 		"(? is its help), updated every second or --interval; q ends it with the "
 		"final report")
@@ -90,8 +90,8 @@ OPTION(COMBINED_ONLY,
 	"combined-only", .offline = OFFLINE_SAVED,
 	.kind = KIND_FLAG, FIELD(trace.combined_only),
 	.needs = MODE_BLOCKS,
-	.denies = {{RUN_SINGLES, "keeps no single blocks"},
-		{RUN_AGES, "counts blocks of every age"}},
+	.denies = {{.abilities = RUN_SINGLES, .does = "keeps no single blocks"},
+		{.abilities = RUN_AGES, .does = "counts blocks of every age"}},
 	.help = "totals per stack over blocks of every age, without ages")
 
 #undef GROUP

@@ -16,7 +16,7 @@ OPTION(WAIT_FOR,
 	"wait-for", .argument = "NAME", .kind = KIND_PATH, FIELD(wait_for),
 	.expected = "the name of a process, the path of its program, or a unit such as "
 		"redis.service",
-	.denies = {{RUN_ENDS | RUN_ALL,
+	.denies = {{.abilities = RUN_ENDS | RUN_ALL, .does =
 		"traces one process after the other until it is stopped"}},
 	.help = "trace the process of this name (as pidof finds it), with this "
 		"program if NAME has a '/', or of this unit if NAME ends in "
@@ -28,8 +28,8 @@ OPTION(FOLLOW_EXEC_OF,
 	FIELD(follow_exec_of),
 	.expected = "a process id up to 4194304, or a name, path or unit as for --wait-for",
 	.needs = MODE_FORKS,
-	.denies = {{RUN_ALL, "traces what one process starts"},
-		{RUN_ENDS, "with a name waits for this process until it is stopped; "
+	.denies = {{.abilities = RUN_ALL, .does = "traces what one process starts"},
+		{.abilities = RUN_ENDS, .does = "with a name waits for this process until it is stopped; "
 			"give its process id instead", .applies = waits}},
 	.help = "trace the programs that children of SUPERVISOR execute, also their "
 		"children's, and those that run already, but not SUPERVISOR; it is a "
@@ -57,7 +57,7 @@ OPTION(LIB,
 	.kind = KIND_PATH, FIELD(library), .offer = OFFER_FILES,
 	.expected = "the file that holds the allocator",
 	.needs = MODE_CALLS,
-	.denies = {{RUN_ALL_BLOCKS, NOT_ALL_BLOCKS}},
+	.denies = {{.abilities = RUN_ALL_BLOCKS, .does = NOT_ALL_BLOCKS}},
 	.help = "look for the allocator in this file only (default: in every file that "
 		"the process has mapped); without a process: trace every process "
 		"that maps it")
@@ -75,7 +75,7 @@ OPTION(SYMBOLS_PREFIX,
 	.expected = "what the names of the allocator's functions begin with, such "
 		    "as my_ for my_malloc",
 	.needs = MODE_FUNCTIONS,
-	.denies = {{RUN_ALL_BLOCKS, NOT_ALL_BLOCKS}},
+	.denies = {{.abilities = RUN_ALL_BLOCKS, .does = NOT_ALL_BLOCKS}},
 	.help = "trace PREFIXmalloc, PREFIXfree and so on (default: the names of "
 		"libc, jemalloc, tcmalloc and mimalloc)")
 
@@ -84,7 +84,7 @@ OPTION(FUNCTION,
 	.kind = KIND_PATH, FIELD(function),
 	.expected = "the name of a function that allocates, such as calloc or _Znwm",
 	.needs = MODE_FUNCTIONS,
-	.denies = {{RUN_ALL_BLOCKS, NOT_ALL_BLOCKS}},
+	.denies = {{.abilities = RUN_ALL_BLOCKS, .does = NOT_ALL_BLOCKS}},
 	.help = "trace only blocks that this function allocates (default: all)")
 
 OPTION(MAPPINGS,
@@ -95,7 +95,7 @@ OPTION(MAPPINGS,
 OPTION(OTEL_MEMORY,
 	"otel-memory", .kind = KIND_MODE,
 	.selects = TRACE_MODE_USDT,
-	.denies = {{RUN_POINTERS, "traces blocks that the program reports, which it may "
+	.denies = {{.abilities = RUN_POINTERS, .does = "traces blocks that the program reports, which it may "
 		"never hold by a pointer"}},
 	.help = "trace the blocks that the program reports with OpenTelemetry's USDT "
 		"probes otel_memory:alloc and otel_memory:free, and no "
@@ -144,7 +144,7 @@ OPTION(KERNEL_STACKS,
 OPTION(KERNEL,
 	"kernel", 'k', .kind = KIND_MODE,
 	.selects = TRACE_MODE_KERNEL,
-	.denies = {{RUN_POINTERS,
+	.denies = {{.abilities = RUN_POINTERS, .does =
 		"traces the kernel, which has no process to search"}},
 	.help = "trace what the kernel itself allocates, instead: slab objects, pages, "
 		"per-CPU memory and vmalloc; with a process only what is made on its "
@@ -153,7 +153,7 @@ OPTION(KERNEL,
 OPTION(WITH_KERNEL,
 	"with-kernel", .kind = KIND_FLAG, FIELD(with_kernel),
 	.needs = MODE_CALLS,
-	.denies = {{MODE_FORKS | MODE_SAMPLE_BYTES,
+	.denies = {{.abilities = MODE_FORKS | MODE_SAMPLE_BYTES, .does =
 		"traces the heap of one process and the kernel"}},
 	.reshapes = true,
 	.help = "trace a process and, in a section of its own, what the kernel "
