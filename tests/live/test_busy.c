@@ -118,11 +118,10 @@ static void look_at_thread(pid_t pid, const char *tid, struct raised *ret)
 {
 	static const char *const readers[] = {"memtrace-elf", "memtrace-read",
 					      "memtrace-open", "memtrace-unwind"};
-	char path[64], *text, *end;
+	char *text, *end;
 	long nice_value = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)pid, tid);
-	text = files_read(path);
+	text = files_read_if_any("/proc/%d/task/%.20s/stat", (int)pid, tid);
 	end = text ? strrchr(text, ')') : NULL;
 	/* Field 19 of proc_pid_stat(5). */
 	if (end &&
@@ -155,11 +154,10 @@ static void look_at_process(pid_t pid, struct raised *ret)
 
 static void look_at_memtrace(pid_t pid, struct raised *ret)
 {
-	char path[64], *children;
+	char *children;
 
 	look_at_process(pid, ret);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	children = files_read(path);
+	children = files_read_if_any("/proc/%d/task/%d/children", (int)pid, (int)pid);
 	for (char *at = children; at && *at;) {
 		char *end;
 		long child = strtol(at, &end, 10);
