@@ -177,7 +177,7 @@ static void starts_with_a_higher_priority(void)
 {
 	struct live_process *oracle = oracle_start(), *memtrace;
 	struct raised during = {false, false}, after = {true, false};
-	double begun_s = live_now_s(), took_s;
+	double begun_s, took_s;
 	pid_t hogs[HOGS];
 	int gate[2];
 	bool said;
@@ -186,6 +186,7 @@ static void starts_with_a_higher_priority(void)
 	start_hogs(hogs, gate);
 	close(gate[0]);
 	close(gate[1]);
+	begun_s = live_now_s();
 	memtrace = memtrace_start_plain(live_pid(oracle), "--no-cache");
 	while (!strstr(live_stderr(memtrace), "Ctrl-C ends") &&
 	       live_now_s() < begun_s + TIMEOUT_S) {
