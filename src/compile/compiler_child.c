@@ -305,6 +305,15 @@ static void live_with(pid_t parent)
 		_exit(1); /* the parent died before prctl() */
 }
 
+/* What each compiler does first: a forked one has nice value 0. */
+static void begin(pid_t parent)
+{
+	struct priority until_the_end;
+
+	live_with(parent);
+	priority_raise(&until_the_end);
+}
+
 static void print_to(int log_fd)
 {
 	dup2(log_fd, STDOUT_FILENO);
@@ -316,10 +325,7 @@ _Noreturn static void serve(int socket, const struct libbcc *bcc)
 	struct outcome outcome = {.bcc = bcc};
 	struct message m = {.kind = MESSAGE_COMPILED};
 	struct request request = {.text = NULL};
-	struct priority priority;
 
-	/* A process that was forked by another compiler has nice value 0. */
-	priority_raise(&priority);
 	if (!receive(socket, &request))
 		_exit(0);
 	setenv("BCC_KERNEL_SOURCE", request.headers, 1);
@@ -348,7 +354,7 @@ static bool fork_sibling(pid_t parent)
 {
 	if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) != 0)
 		return false;
-	live_with(parent);
+	begin(parent);
 	return true;
 }
 
@@ -356,12 +362,9 @@ _Noreturn void compiler_child_run(pid_t parent, const struct compiler_end ends[]
 				  size_t count)
 {
 	int socket = ends[0].socket;
-	struct priority priority;
 	struct libbcc bcc;
 
-	live_with(parent);
-	/* Until the process ends. */
-	priority_raise(&priority);
+	begin(parent);
 	prctl(PR_SET_NAME, "memtrace-compile");
 	ignore_signals();
 	locked_memory_lift(NULL);
