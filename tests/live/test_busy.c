@@ -3,7 +3,6 @@
  * With hundreds of runnable threads for each processor memtrace gets little time. It then
  * keeps its deadlines, or says that it did not and why.
  */
-#include <dirent.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,14 +11,15 @@
 
 #include "check.h"
 #include "live/files.h"
+#include "live/threads.h"
 #include "live/trace.h"
 
 #define TIMEOUT_S  120
 #define HOGS       250
 #define DURATION_S 2
 
-/* With more processors the hogs are no crowd: memtrace raises its priority from four
- * runnable threads for each processor on. */
+/* With more processors than this the hogs are too few: memtrace raises its priority only
+ * if there are four runnable threads for each processor. */
 #define PROCESSORS_MAX 60
 
 /* Deadline that is kept, s: what memtrace does not mention. */
@@ -110,46 +110,17 @@ static void says_that_it_is_late(void)
 
 /* Threads of memtrace and its children with a higher priority. */
 struct raised {
-	bool any;
-	bool reader; /* one that reads what the target has written */
+	unsigned any;
+	unsigned readers; /* those that read what the target has written */
 };
-
-static void look_at_thread(pid_t pid, const char *tid, struct raised *ret)
-{
-	static const char *const readers[] = {"memtrace-elf", "memtrace-read",
-					      "memtrace-open", "memtrace-unwind"};
-	char *text, *end;
-	long nice_value = 0;
-
-	text = files_read_if_any("/proc/%d/task/%.20s/stat", (int)pid, tid);
-	end = text ? strrchr(text, ')') : NULL;
-	/* Field 19 of proc_pid_stat(5). */
-	if (end &&
-	    sscanf(end + 1,
-		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
-		   "%*d %*d %ld",
-		   &nice_value) == 1 &&
-	    nice_value < 0) {
-		ret->any = true;
-		for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
-			ret->reader |= strstr(text, readers[i]) != NULL;
-	}
-	free(text);
-}
 
 static void look_at_process(pid_t pid, struct raised *ret)
 {
-	char path[32];
-	const struct dirent *entry;
-	DIR *dir;
+	static const char *const readers[] = {"memtrace-elf", "memtrace-read",
+					      "memtrace-open", "memtrace-unwind", NULL};
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			look_at_thread(pid, entry->d_name, ret);
-	if (dir)
-		closedir(dir);
+	ret->any += threads_raised(pid, NULL);
+	ret->readers += threads_raised(pid, readers);
 }
 
 static void look_at_memtrace(pid_t pid, struct raised *ret)
@@ -176,7 +147,7 @@ static void look_at_memtrace(pid_t pid, struct raised *ret)
 static void starts_with_a_higher_priority(void)
 {
 	struct live_process *oracle = oracle_start(), *memtrace;
-	struct raised during = {false, false}, after = {true, false};
+	struct raised during = {0, 0}, after = {1, 0};
 	double begun_s, took_s;
 	pid_t hogs[HOGS];
 	int gate[2];
@@ -197,7 +168,7 @@ static void starts_with_a_higher_priority(void)
 	said = strstr(live_stderr(memtrace),
 		      "because other programs keep the processors busy");
 	for (int i = 0; i < 20 && after.any; i++) {
-		after = (struct raised){false, false};
+		after = (struct raised){0, 0};
 		look_at_memtrace(live_pid(memtrace), &after);
 		live_sleep(0.1);
 	}
@@ -209,13 +180,13 @@ static void starts_with_a_higher_priority(void)
 	end_hogs(hogs);
 	printf("started after %.1f s%s\n", took_s, said ? ", and said why" : "");
 	if (sysconf(_SC_NPROCESSORS_ONLN) <= PROCESSORS_MAX)
-		CHECK(during.any);
+		CHECK(during.any > 0);
 	else
 		printf("a raised priority is not expected: %d busy processes do not "
 		       "crowd more than %d processors\n",
 		       HOGS, PROCESSORS_MAX);
-	CHECK(!during.reader);
-	CHECK(!after.any);
+	CHECK_INT(during.readers, 0);
+	CHECK_INT(after.any, 0);
 	CHECK(said || took_s < 3);
 	live_destroy(memtrace);
 	live_destroy(oracle);

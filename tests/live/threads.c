@@ -30,36 +30,45 @@ static unsigned long read_wakeups(pid_t pid, const char *tid)
 	return count;
 }
 
-/* Adds the fields of proc_pid_stat(5): utime is field 14, stime 15, nice 19. The scan
- * starts behind the name, which may contain any characters. */
+/* What /proc/PID/task/TID/stat says of a thread. */
+struct stat_of {
+	char name[32];
+	unsigned long ticks; /* of processor time */
+	long nice_value;
+};
+
+/* Reads fields of proc_pid_stat(5): the name is field 2, utime 14, stime 15, nice 19. The
+ * name is in parentheses, and may contain any characters. */
+static bool read_stat(pid_t pid, const char *tid, struct stat_of *ret)
+{
+	char *text = files_read_if_any("/proc/%d/task/%.20s/stat", (int)pid, tid);
+	char *name = text ? strchr(text, '(') : NULL,
+	     *end = name ? strrchr(name, ')') : NULL;
+	unsigned long utime, stime;
+	bool is_read = end && sscanf(end + 1,
+				     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu "
+				     "%lu %*d %*d %*d %ld",
+				     &utime, &stime, &ret->nice_value) == 3;
+
+	if (is_read) {
+		*end = '\0';
+		snprintf(ret->name, sizeof(ret->name), "%s", name + 1);
+		ret->ticks = utime + stime;
+	}
+	free(text);
+	return is_read;
+}
+
 static void add(struct thread_sums *sums, pid_t pid, const char *tid)
 {
-	char path[64], text[1024];
-	unsigned long utime, stime;
-	long nice_value;
-	FILE *file;
-	size_t n;
+	struct stat_of thread;
+	double cpu_s;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)pid, tid);
-	file = fopen(path, "re");
-	if (!file)
+	if (!read_stat(pid, tid, &thread))
 		return;
-	n = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[n] = '\0';
-
-	const char *rest = strrchr(text, ')');
-
-	if (!rest || sscanf(rest + 1,
-			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d "
-			    "%*d %*d %ld",
-			    &utime, &stime, &nice_value) != 3)
-		return;
-
-	double cpu_s = (double)(utime + stime) / (double)sysconf(_SC_CLK_TCK);
-
+	cpu_s = (double)thread.ticks / (double)sysconf(_SC_CLK_TCK);
 	sums->count++;
-	sums->renice += nice_value != 0;
+	sums->renice += thread.nice_value != 0;
 	sums->wakeups += read_wakeups(pid, tid);
 	if (atoi(tid) == pid)
 		sums->main_cpu_s += cpu_s;
@@ -67,9 +76,10 @@ static void add(struct thread_sums *sums, pid_t pid, const char *tid)
 		sums->others_cpu_s += cpu_s;
 }
 
-struct thread_sums threads_sum(pid_t pid)
+/* Calls see() for each thread of the process. */
+static void each_thread(pid_t pid, void (*see)(pid_t pid, const char *tid, void *arg),
+			void *arg)
 {
-	struct thread_sums sums = {0};
 	char path[32];
 	const struct dirent *entry;
 	DIR *dir;
@@ -78,10 +88,48 @@ struct thread_sums threads_sum(pid_t pid)
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			add(&sums, pid, entry->d_name);
+			see(pid, entry->d_name, arg);
 	if (dir)
 		closedir(dir);
+}
+
+static void see_sums(pid_t pid, const char *tid, void *arg)
+{
+	add(arg, pid, tid);
+}
+
+struct thread_sums threads_sum(pid_t pid)
+{
+	struct thread_sums sums = {0};
+
+	each_thread(pid, see_sums, &sums);
 	return sums;
+}
+
+struct raised_among {
+	const char *const *names; /* NULL: all */
+	unsigned count;
+};
+
+static void see_raised(pid_t pid, const char *tid, void *arg)
+{
+	struct raised_among *among = arg;
+	bool is_one = !among->names;
+	struct stat_of thread;
+
+	if (!read_stat(pid, tid, &thread) || thread.nice_value >= 0)
+		return;
+	for (size_t i = 0; among->names && among->names[i]; i++)
+		is_one |= !strcmp(among->names[i], thread.name);
+	among->count += is_one;
+}
+
+unsigned threads_raised(pid_t pid, const char *const names[])
+{
+	struct raised_among among = {names, 0};
+
+	each_thread(pid, see_raised, &among);
+	return among.count;
 }
 
 /* The first thread of the process with this name; 0: it has none. */

@@ -17,6 +17,10 @@ struct thread_sums {
 /* All zero if the process has ended. */
 struct thread_sums threads_sum(pid_t pid);
 
+/* The number of threads with a higher priority than usual (a nice value below 0).
+ * `names`: only threads with one of these names, ended by NULL; NULL: all. */
+unsigned threads_raised(pid_t pid, const char *const names[]);
+
 /* Stop the first thread of this name (its comm) with ptrace(2), and return its id. The
  * thread stays stopped until thread_continue(), or until this test ends. The test fails
  * if it does not find the thread. */
