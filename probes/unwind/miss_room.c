@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The rings of unwind misses, and the rooms in which programs make their records. */
+/* The rings through which programs send unwind misses. A program makes its record of a
+ * miss in a room, and sends it when it is complete. */
 
 /* The ring for a walk that lacks the rule of the call site `pc`. */
 ALWAYS_INLINE u64 miss_ring_of(u64 process, u64 pc)

@@ -55,8 +55,8 @@ enum option_offline {
 	OFFLINE_PRIME = 4, /* accepted with --prime-cache */
 };
 
-/* What an option may need of a run besides the abilities of its mode: bits above those of
- * enum mode_ability. */
+/* Abilities of a run that do not depend on its mode alone. An option may need them, as it
+ * may need those of enum mode_ability: these are the bits above. */
 enum run_ability {
 	/* A run has these unless an option denies them. */
 	RUN_ENDS = 1 << 16,       /* ends by itself */
