@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const folders[] = {"scripts", ".ci"};
+static const char *const folders[] = {"scripts", "scripts/programs.d", ".ci"};
 
 /* Where a URL may lead: to this machine. */
 static const char *const allowed[] = {"file://", "http://127.0.0.1", "http://localhost",
