@@ -99,7 +99,7 @@ static struct error *replay(const struct options *options,
 	if (!err)
 		err = report_view(report, &shown_options, &shown);
 	if (!err && !options->quiet)
-		stripped_note_say(&stored, &shown, stderr);
+		stripped_note_say(&stored, &shown);
 	if (!err)
 		err = write_report(setup, output, &shown);
 	/* If one output fails, the others are still written. */

@@ -16,6 +16,7 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/say_error.h"
+#include "util/say_note.h"
 #include "util/units.h"
 
 /* Files list at least this many single blocks, even if the report shows fewer. */
@@ -263,12 +264,11 @@ struct error *outputs_write(struct outputs *outputs, const struct report *report
 	return err;
 }
 
-bool outputs_say_unwritten(const struct outputs *outputs, FILE *out)
+bool outputs_say_unwritten(const struct outputs *outputs)
 {
 	if (outputs->unwritten)
-		fprintf(out, "memtrace: %" PRIu64 " %s without one of the outputs\n",
-			outputs->unwritten,
-			outputs->unwritten == 1 ? "report is" : "reports are");
+		say_note("%" PRIu64 " %s without one of the outputs", outputs->unwritten,
+			 outputs->unwritten == 1 ? "report is" : "reports are");
 	return outputs->unwritten;
 }
 

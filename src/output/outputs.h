@@ -79,6 +79,6 @@ struct error *outputs_write_free(struct outputs *outputs, enum output_kind kind,
 				 char **ret_path) __attribute__((warn_unused_result));
 
 /* Print how many non-final reports lack an output. Returns false if none does. */
-bool outputs_say_unwritten(const struct outputs *outputs, FILE *out);
+bool outputs_say_unwritten(const struct outputs *outputs);
 
 #endif

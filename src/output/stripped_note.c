@@ -6,13 +6,14 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/path.h"
+#include "util/say_note.h"
 #include "util/strbuf.h"
 
 /* Files that a line names. */
 #define NAMED_MAX 3u
 
 /* Bound on the beginning of a line, with the names of files. */
-#define FILES_MAX 80
+#define FILES_MAX 70
 
 struct candidate {
 	const struct stripped_file *file;
@@ -110,7 +111,7 @@ static void append_files(struct strbuf *text, const struct candidate *const list
 {
 	size_t i = 0;
 
-	strbuf_append(text, "memtrace: no function names in ");
+	strbuf_append(text, "no function names in ");
 	do {
 		strbuf_append(text, i ? ", " : "");
 		escape_text(text, path_base_name(list[i]->file->path));
@@ -149,7 +150,7 @@ static void append_packages(struct strbuf *text, const struct candidate *const l
 		strbuf_append(text, " (-dbgsym, -debuginfo)");
 }
 
-static void say_packaged(const struct candidates *from, FILE *out)
+static void say_packaged(const struct candidates *from)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	const struct candidate *list[2 * NAMED_MAX];
@@ -160,14 +161,14 @@ static void say_packaged(const struct candidates *from, FILE *out)
 	append_files(&text, list, count, from->more[true]);
 	strbuf_append(&text, ": debug packages");
 	append_packages(&text, list, count, from->system);
-	fprintf(out, "%s have them%s\n", strbuf_text(&text),
-		from->note->is_stored ? "; unpack them to DIR and add --debug-dir DIR"
-				      : "; --debuginfod fetches them");
+	say_note("%s have them%s", strbuf_text(&text),
+		 from->note->is_stored ? "; unpack them to DIR and add --debug-dir DIR"
+				       : "; --debuginfod fetches them");
 }
 
 /* Programs that no package has installed: their unstripped build has the names. It is
  * found by build-id. */
-static void say_others(const struct candidates *from, FILE *out)
+static void say_others(const struct candidates *from)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	const struct candidate *list[2 * NAMED_MAX];
@@ -176,8 +177,8 @@ static void say_others(const struct candidates *from, FILE *out)
 	if (!count)
 		return;
 	append_files(&text, list, count, from->more[false]);
-	fprintf(out, "%s: the file before it was stripped has them; %s\n",
-		strbuf_text(&text),
+	say_note(
+		"%s: the file before it was stripped has them; %s", strbuf_text(&text),
 		!list[0]->file->build_id
 			? "trace that one, or link with -Wl,--build-id, so that memtrace "
 			  "recognizes it"
@@ -187,8 +188,7 @@ static void say_others(const struct candidates *from, FILE *out)
 			  "file below DIR");
 }
 
-bool stripped_note_say(const struct stripped_note *note, const struct report *report,
-		       FILE *out)
+bool stripped_note_say(const struct stripped_note *note, const struct report *report)
 {
 	struct candidates from = {.note = note};
 	stripped_files files = {0};
@@ -198,8 +198,8 @@ bool stripped_note_say(const struct stripped_note *note, const struct report *re
 	if (has_any) {
 		choose(&from, &files);
 		find_packages(&from);
-		say_others(&from, out);
-		say_packaged(&from, out);
+		say_others(&from);
+		say_packaged(&from);
 	}
 	for (size_t i = 0; i < from.count; i++)
 		free(from.list[i].package);

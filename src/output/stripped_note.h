@@ -3,8 +3,6 @@
 #ifndef OUTPUT_STRIPPED_NOTE_H
 #define OUTPUT_STRIPPED_NOTE_H
 
-#include <stdio.h>
-
 #include "report/report.h"
 
 struct stripped_note {
@@ -19,7 +17,6 @@ struct stripped_note {
 /* If the report has frames without names, print which files they are in and the packages
  * they are from, and how to name them. JSON has the build-ids of the files. Returns
  * whether a line was printed. */
-bool stripped_note_say(const struct stripped_note *note, const struct report *report,
-		       FILE *out);
+bool stripped_note_say(const struct stripped_note *note, const struct report *report);
 
 #endif

@@ -226,11 +226,11 @@ typedef void (*plan_untraced_fn)(void *arg, const struct plan_object *object,
 size_t plan_untraced(const struct plan *plan, plan_untraced_fn fn, void *arg);
 
 /* Print a warning for each such function. */
-void plan_warn_untraced(const struct plan *plan, FILE *out);
+void plan_warn_untraced(const struct plan *plan);
 
 /* Print why USDT probes are not traced: each reason once for each file and probe, with
  * the number of places. Their blocks are missing from all numbers. */
-void plan_warn_untraced_usdt(const struct plan *plan, FILE *out);
+void plan_warn_untraced_usdt(const struct plan *plan);
 
 /* Print the plan for users: for each object its file, its build-id, a line for each
  * probe, and what is missing. Names from the target are escaped. With `bodies`, probes

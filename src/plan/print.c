@@ -5,6 +5,7 @@
 
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/say_note.h"
 
 static void print_probe(FILE *out, const struct plan_site *site, const char *kind,
 			uint64_t offset, const char *reason)
@@ -174,20 +175,20 @@ static void warn_untraced(void *arg, const struct plan_object *object,
 			  const struct alloc_function *function, const char *reason)
 {
 	_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
-	FILE *out = arg;
 
-	fprintf(out, "memtrace: warning: %s: %s %s%s: %s\n", path ? path : "?",
-		function->name, reason ? "cannot be traced: " : "is not found",
-		reason ? reason : " though it must be there",
-		alloc_function_frees(function)
-			? "blocks that it frees stay listed"
-			: "its blocks are not counted, and their frees are reported "
-			  "as frees of unknown blocks");
+	(void)arg;
+	say_note("warning: %s: %s %s%s: %s", path ? path : "?", function->name,
+		 reason ? "cannot be traced: " : "is not found",
+		 reason ? reason : " though it must be there",
+		 alloc_function_frees(function)
+			 ? "blocks that it frees stay listed"
+			 : "its blocks are not counted, and their frees are reported as "
+			   "frees of unknown blocks");
 }
 
-void plan_warn_untraced(const struct plan *plan, FILE *out)
+void plan_warn_untraced(const struct plan *plan)
 {
-	plan_untraced(plan, warn_untraced, out);
+	plan_untraced(plan, warn_untraced, NULL);
 }
 
 /* --- USDT probes -------------------------------------------------------------------- */
@@ -214,7 +215,7 @@ static size_t count_refused(const struct plan_object *object, size_t first)
 	return n;
 }
 
-static void warn_untraced_usdt(const struct plan_object *object, FILE *out)
+static void warn_untraced_usdt(const struct plan_object *object)
 {
 	_cleanup_(freep) char *escaped = escape_dup(object->allocator.module_path);
 	const char *path = escaped ? escaped : "?";
@@ -224,21 +225,20 @@ static void warn_untraced_usdt(const struct plan_object *object, FILE *out)
 		size_t n = count_refused(object, i);
 
 		if (n == 1)
-			fprintf(out, "memtrace: a probe %s of %s is not traced: %s\n",
-				skip->function->name, path, skip->reason);
+			say_note("a probe %s of %s is not traced: %s",
+				 skip->function->name, path, skip->reason);
 		else if (n)
-			fprintf(out, "memtrace: %zu probes %s of %s are not traced: %s\n",
-				n, skip->function->name, path, skip->reason);
+			say_note("%zu probes %s of %s are not traced: %s", n,
+				 skip->function->name, path, skip->reason);
 	}
 	if (object->allocator.places_left_out)
-		fprintf(out,
-			"memtrace: %zu more places of USDT probes in %s are not traced: "
-			"memtrace traces %d for each probe\n",
-			object->allocator.places_left_out, path, USDT_PLACES_MAX);
+		say_note("%zu more places of USDT probes in %s are not traced: memtrace "
+			 "traces %d for each probe",
+			 object->allocator.places_left_out, path, USDT_PLACES_MAX);
 }
 
-void plan_warn_untraced_usdt(const struct plan *plan, FILE *out)
+void plan_warn_untraced_usdt(const struct plan *plan)
 {
 	vec_foreach (object, &plan->objects)
-		warn_untraced_usdt(object, out);
+		warn_untraced_usdt(object);
 }

@@ -11,6 +11,7 @@
 #include "serve/server.h"
 #include "util/cleanup.h"
 #include "util/say_error.h"
+#include "util/say_note.h"
 
 #define RESTARTS_MAX 16
 
@@ -159,13 +160,13 @@ const struct listen_address *serve_address(const struct serve *serve)
 	return &serve->listener.address;
 }
 
-void serve_say(const struct serve *serve, FILE *out)
+void serve_say(const struct serve *serve)
 {
 	char text[LISTEN_ADDRESS_TEXT];
 
 	if (!serve)
 		return;
 	listen_address_format(&serve->listener.address, text, sizeof(text));
-	fprintf(out, "memtrace: listening on %s%s\n",
-		serve->listener.address.path ? "" : "http://", text);
+	say_note("listening on %s%s", serve->listener.address.path ? "" : "http://",
+		 text);
 }

@@ -52,6 +52,6 @@ void serve_refuse(struct serve *serve, const char *why);
 const struct listen_address *serve_address(const struct serve *serve);
 
 /* Print where clients can connect. */
-void serve_say(const struct serve *serve, FILE *out);
+void serve_say(const struct serve *serve);
 
 #endif

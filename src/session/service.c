@@ -255,7 +255,7 @@ struct error *service_run(struct options *options,
 	if (err)
 		return err;
 	if (!options->quiet)
-		serve_say(s.serve, stderr);
+		serve_say(s.serve);
 	(void)notify_manager("READY=1");
 	err = work(&s);
 	(void)notify_manager("STOPPING=1");

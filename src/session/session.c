@@ -145,16 +145,16 @@ static struct error *trace(struct session *s)
 	for (size_t i = 0; o->verbose && i < s->plans.len; i++)
 		session_say_missing(s->plans.data[i]);
 	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)
-		plan_warn_untraced(s->plans.data[i], stderr);
+		plan_warn_untraced(s->plans.data[i]);
 	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)
-		plan_warn_untraced_usdt(s->plans.data[i], stderr);
+		plan_warn_untraced_usdt(s->plans.data[i]);
 	if (!o->quiet) {
-		forked_say(&s->children, stderr);
+		forked_say(&s->children);
 		session_say_own_heaps(s);
 		session_say_slow_start(s->begun_ns);
 		session_say_tracing(s);
 		tracees_say_stopped(&s->tracees);
-		serve_say(s->serve, stderr);
+		serve_say(s->serve);
 	}
 	if (o->command)
 		begin_duration(s);
@@ -365,7 +365,7 @@ struct error *session_run(const struct options *options, struct serve *serve, in
 	tracees_say_unlisted(&s.tracees);
 	if (!err)
 		*status = options->command && !options->dry_run ? finish_command(&s) : 0;
-	if (outputs_say_unwritten(&s.outputs, stderr) && !*status)
+	if (outputs_say_unwritten(&s.outputs) && !*status)
 		*status = SESSION_FAILED;
 	if (!err && tracees_say_descriptors(&s.tracees) && !*status)
 		*status = SESSION_FAILED;

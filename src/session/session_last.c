@@ -50,7 +50,7 @@ enum last_report_result session_last_report(void *arg,
 			     options->signal == SIGHUP ? REPORT_HANGUP : REPORT_STOPPED);
 	if (err)
 		say_error("", err, "");
-	(void)outputs_say_unwritten(&s->outputs, stderr);
+	(void)outputs_say_unwritten(&s->outputs);
 	open_helper_stop();
 	return err ? LAST_REPORT_FAILED : LAST_REPORT_DONE;
 }

@@ -300,13 +300,12 @@ struct error *session_report(struct session *s, enum report_cause cause)
 	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
 		reading_say_missing(s->tracees.list.data[i]->user);
 	if (!s->options->quiet)
-		runtime_say_jit(s->tracees.list.data, s->tracees.list.len, report,
-				stderr);
+		runtime_say_jit(s->tracees.list.data, s->tracees.list.len, report);
 	if (!s->options->quiet && !s->has_said_stripped)
 		s->has_said_stripped = stripped_note_say(
 			&(struct stripped_note){.is_of_here = tracees_have_our_root,
 						.arg = &s->tracees},
-			&shown, stderr);
+			&shown);
 	if (is_final)
 		waiter_begin_last(&s->waiter);
 	if (!s->options->prints_nothing && (is_final || !s->prints_final_only))

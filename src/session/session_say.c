@@ -106,7 +106,7 @@ void session_say_own_heaps(const struct session *s)
 	    !trace_mode_can(&o->trace, MODE_FUNCTIONS))
 		return;
 	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
-		runtime_say_heap(s->tracees.list.data[i], stderr);
+		runtime_say_heap(s->tracees.list.data[i]);
 }
 
 /* Print where return probes might disturb the target. */
@@ -120,9 +120,9 @@ static void say_return_probes(const struct session *s)
 
 	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
 		if (are_asked_for)
-			return_probes_warn(s->tracees.list.data[i], stderr);
+			return_probes_warn(s->tracees.list.data[i]);
 	for (size_t i = 0; i < s->plans.len && i < SAID_MAX && s->options->verbose; i++)
-		return_probes_say(s->plans.data[i], bodies, stderr);
+		return_probes_say(s->plans.data[i], bodies);
 }
 
 /* Print how long the start took. */
@@ -281,7 +281,7 @@ void session_say_verdicts(struct session *s)
 
 	while (tracer_next_verdict(s->tracer, &verdict)) {
 		progress_clear(&s->progress);
-		return_probes_say_verdict(&verdict, s->options->verbose, stderr);
+		return_probes_say_verdict(&verdict, s->options->verbose);
 	}
 	if (!s->has_said_left_out && !s->options->quiet &&
 	    tracer_checks_left_out(s->tracer)) {

@@ -4,8 +4,6 @@
 #ifndef TRACEES_FORKED_H
 #define TRACEES_FORKED_H
 
-#include <stdio.h>
-
 #include "options/options.h"
 #include "process/children.h"
 #include "util/error.h"
@@ -20,6 +18,6 @@ struct error *forked_find(const struct options *options, struct children *ret)
 	__attribute__((warn_unused_result));
 
 /* If there are any, print one line: how many, some of their pids, and what to do. */
-void forked_say(const struct children *children, FILE *out);
+void forked_say(const struct children *children);
 
 #endif

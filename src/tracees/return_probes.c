@@ -12,6 +12,7 @@
 #include "util/clock.h"
 #include "util/escape.h"
 #include "util/path.h"
+#include "util/say_note.h"
 
 static const char risk_go[] =
 	"Go moves stacks, and crashes when it finds the probe's address there";
@@ -166,29 +167,27 @@ const char *return_probes_risk(const struct proc_maps *maps, const struct proc *
 	return NULL;
 }
 
-void return_probes_warn(const struct tracee *tracee, FILE *out)
+void return_probes_warn(const struct tracee *tracee)
 {
 	const char *risk = return_probes_risk(&tracee->modules.maps, tracee->proc);
 	_cleanup_(freep) char *command = risk ? escape_dup(tracee->command) : NULL;
 
 	if (risk)
-		fprintf(out,
-			"memtrace: warning: pid %d (%s): "
-			"a return probe changes its stack: %s; "
-			"use uprobe: if the entry of the function will do\n",
-			tracee->pid, command ? command : "?", risk);
+		say_note("warning: pid %d (%s): a return probe changes its stack: %s; "
+			 "use uprobe: if the entry of the function will do",
+			 tracee->pid, command ? command : "?", risk);
 }
 
-void return_probes_say(const struct plan *plan, bool bodies, FILE *out)
+void return_probes_say(const struct plan *plan, bool bodies)
 {
 	if (plan->refusal)
-		fprintf(out, "memtrace: no return probes are used: %s\n", plan->refusal);
+		say_note("no return probes are used: %s", plan->refusal);
 	vec_foreach (object, &plan->objects) {
 		vec_foreach (site, &object->sites) {
 			if (!site->wants_return || !site->no_returns || !bodies)
 				continue;
-			fprintf(out, "memtrace: %s has a return probe: %s\n",
-				site->function->name, site->no_returns);
+			say_note("%s has a return probe: %s", site->function->name,
+				 site->no_returns);
 		}
 	}
 }
@@ -222,38 +221,29 @@ static const char *consequence_of(enum check_outcome outcome)
 	return NULL;
 }
 
-static void warn_of_wrong_sites(const struct check_verdict *v, const char *module,
-				FILE *out)
+static void warn_of_wrong_sites(const struct check_verdict *v, const char *module)
 {
 	uint64_t calls = v->agreed + v->differed + v->missed;
 
-	fprintf(out,
-		"memtrace: warning: memtrace misread %s in %s, "
-		"or the program has changed its code: ",
-		v->function, module);
-	fprintf(out,
-		"%" PRIu64 " of %" PRIu64 " checked calls returned "
-		"another result than expected, ",
-		v->differed, calls);
-	fprintf(out, "and %" PRIu64 " were not noticed before they returned. %s.\n",
-		v->missed, consequence_of(v->outcome));
+	say_note("warning: memtrace misread %s in %s, or the program has changed its "
+		 "code: %" PRIu64 " of %" PRIu64 " checked calls returned another result "
+		 "than expected, and %" PRIu64
+		 " were not noticed before they returned. %s.",
+		 v->function, module, v->differed, calls, v->missed,
+		 consequence_of(v->outcome));
 }
 
-void return_probes_say_verdict(const struct check_verdict *verdict, bool verbose,
-			       FILE *out)
+void return_probes_say_verdict(const struct check_verdict *verdict, bool verbose)
 {
 	_cleanup_(freep) char *module = escape_dup(verdict->module);
 
 	if (verdict->outcome != CHECK_RIGHT)
-		warn_of_wrong_sites(verdict, module ? module : "?", out);
+		warn_of_wrong_sites(verdict, module ? module : "?");
 	else if (verbose && !verdict->agreed)
-		fprintf(out,
-			"memtrace: %s in %s: its probes are not checked, as none of its "
-			"calls could be compared\n",
-			verdict->function, module ? module : "?");
+		say_note("%s in %s: its probes are not checked, as none of its calls "
+			 "could be compared",
+			 verdict->function, module ? module : "?");
 	else if (verbose)
-		fprintf(out,
-			"memtrace: %s in %s: the probes were right for %" PRIu64
-			" calls\n",
-			verdict->function, module ? module : "?", verdict->agreed);
+		say_note("%s in %s: the probes were right for %" PRIu64 " calls",
+			 verdict->function, module ? module : "?", verdict->agreed);
 }

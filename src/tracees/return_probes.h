@@ -65,7 +65,7 @@ const char *return_probes_risk(const struct proc_maps *maps, const struct proc *
 
 /* The user asked for return probes in this process: print a warning if they may break
  * it. */
-void return_probes_warn(const struct tracee *tracee, FILE *out);
+void return_probes_warn(const struct tracee *tracee);
 
 /* For --dry-run: print that the process `pid` (0: all) would not be traced, if its plan
  * has return probes that are refused. `bodies` as for plan_print(). */
@@ -75,11 +75,10 @@ void return_probes_say_unsafe(struct return_probes *self, const struct plan *pla
 /* Print why the process has no return probes, if the plan could have used some. Also name
  * the functions of the plan that still have one, and why. `bodies` as for
  * plan_print(). */
-void return_probes_say(const struct plan *plan, bool bodies, FILE *out);
+void return_probes_say(const struct plan *plan, bool bodies);
 
 /* Print how the check of a function's probes ended: a warning if they are wrong; with
  * `verbose` also how many calls agreed. */
-void return_probes_say_verdict(const struct check_verdict *verdict, bool verbose,
-			       FILE *out);
+void return_probes_say_verdict(const struct check_verdict *verdict, bool verbose);
 
 #endif

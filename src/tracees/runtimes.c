@@ -10,6 +10,7 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/path.h"
+#include "util/say_note.h"
 
 /* How a runtime is recognized. */
 enum mark {
@@ -279,20 +280,17 @@ const struct runtime *runtime_of(const struct proc_maps *maps, const struct proc
 
 /* --- messages --------------------------------------------------------------------- */
 
-void runtime_say_heap(const struct tracee *tracee, FILE *out)
+void runtime_say_heap(const struct tracee *tracee)
 {
 	const struct runtime *runtime = runtime_of(&tracee->planned, tracee->proc);
 	_cleanup_(freep) char *command = escape_dup(tracee->command);
 
 	if (!runtime || !runtime->heap)
 		return;
-	fprintf(out,
-		"memtrace: pid %d (%s): %s: not counted here; --growth shows all "
-		"memory that grows",
-		tracee->pid, command ? command : "?", runtime->heap);
-	if (runtime->use)
-		fprintf(out, "; %s", runtime->use);
-	fputc('\n', out);
+	say_note("pid %d (%s): %s: not counted here; --growth shows all memory that "
+		 "grows%s%s",
+		 tracee->pid, command ? command : "?", runtime->heap,
+		 runtime->use ? "; " : "", runtime->use ? runtime->use : "");
 }
 
 /* Is the frame unnamed and in code that does not belong to a file? */
@@ -332,7 +330,7 @@ static bool has_jit_frames(const struct report *report, int pid)
 }
 
 void runtime_say_jit(struct tracee *const tracees[], size_t count,
-		     const struct report *report, FILE *out)
+		     const struct report *report)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct tracee *t = tracees[i];
@@ -347,9 +345,8 @@ void runtime_say_jit(struct tracee *const tracees[], size_t count,
 		_cleanup_(freep) char *command = escape_dup(t->command);
 
 		t->said_jit = true;
-		fprintf(out,
-			"memtrace: pid %d (%s): frames in code that it has made itself "
-			"have no names, or end stacks: %s\n",
-			t->pid, command ? command : "?", runtime->jit);
+		say_note("pid %d (%s): frames in code that it has made itself have no "
+			 "names, or end stacks: %s",
+			 t->pid, command ? command : "?", runtime->jit);
 	}
 }

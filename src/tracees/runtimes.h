@@ -8,7 +8,6 @@
 #define TRACEES_RUNTIMES_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "tracees/tracee.h"
 #include "report/report.h"
@@ -36,11 +35,11 @@ const struct runtime *runtime_of(const struct proc_maps *maps, const struct proc
 const struct runtime *runtime_of_elf(int fd);
 
 /* Print what the process keeps in a heap of its own, if anything. */
-void runtime_say_heap(const struct tracee *tracee, FILE *out);
+void runtime_say_heap(const struct tracee *tracee);
 
 /* For each process of `report`: if frames in JIT-compiled code have no names or end a
  * stack, print once what would name them. `tracees` are these processes. */
 void runtime_say_jit(struct tracee *const tracees[], size_t count,
-		     const struct report *report, FILE *out);
+		     const struct report *report);
 
 #endif

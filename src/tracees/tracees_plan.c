@@ -90,7 +90,7 @@ static void say_loaded(struct tracees *ts, struct tracee *t, const struct plan *
 	/* Reports count these functions too, so it is enough to print some. */
 	if (!ts->options->quiet &&
 	    (ts->options->verbose || ts->warned_untraced < LISTED_MAX)) {
-		plan_warn_untraced(plan, stderr);
+		plan_warn_untraced(plan);
 		ts->warned_untraced += plan_untraced(plan, NULL, NULL);
 	}
 }
