@@ -23,16 +23,20 @@
 #define SUFFIX     ".kept"
 #define SUFFIX_NEW ".new" /* not complete yet */
 
+/* At most this many notes about ignored entries are kept. */
+#define IGNORED_MAX 8
+
 /* A file that is incomplete after this time was left behind by a run that died. */
 #define NEW_MAX_S 60
 
 /* How an entry begins. Change the number when the format of entries changes. */
-static const char magic[16] = "memtrace kept 1";
+static const char magic[16] = "memtrace kept 2";
 
 struct entry_head {
 	char magic[sizeof(magic)];
-	uint64_t size_bytes; /* of the data that follows */
-	uint8_t hash[SHA256_BYTES];
+	uint64_t size_bytes;  /* of the data that follows */
+	struct cache_key key; /* a file that was renamed is not taken for another entry */
+	uint8_t hash[SHA256_BYTES]; /* of the data */
 };
 
 struct entry_name {
@@ -72,8 +76,7 @@ struct error *cache_open(struct cache *ret)
 {
 	struct stat st;
 
-	ret->dir = -1;
-	ret->path = strdup(directory_path());
+	*ret = (struct cache){.dir = -1, .path = strdup(directory_path())};
 	if (!ret->path)
 		return error_no_memory();
 	if (mkdir(ret->path, 0700) && errno != EEXIST)
@@ -102,55 +105,110 @@ void cache_close(struct cache *cache)
 	cache->dir = -1;
 	free(cache->path);
 	cache->path = NULL;
+	vec_foreach (err, &cache->ignored)
+		error_destroy(*err);
+	vec_deinit(&cache->ignored);
+	error_destroy(cache->unstored);
+	cache->unstored = NULL;
 }
 
 /* --- one entry -------------------------------------------------------------------- */
 
-static bool is_own(const struct stat *st)
+/* What is wrong with the file of an entry, or NULL. */
+static const char *flaw_of_file(const struct stat *st)
 {
-	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && st->st_nlink == 1 &&
-	       !(st->st_mode & (S_IRWXG | S_IRWXO));
+	if (!S_ISREG(st->st_mode))
+		return "it is not a regular file";
+	if (st->st_uid != geteuid())
+		return "it belongs to another user";
+	if (st->st_mode & (S_IRWXG | S_IRWXO))
+		return "other users may access it";
+	if (st->st_nlink != 1)
+		return "the file has another name elsewhere";
+	return st->st_size > ENTRY_MAX_BYTES ? "it is too large" : NULL;
 }
 
-/* Read the contents of an entry: *size bytes, which the caller frees. Returns NULL if the
- * entry is not to be trusted. */
-static void *read_entry(int fd, size_t *size)
+static const char *flaw_of_head(const struct entry_head *head,
+				const struct cache_key *key, off_t file_bytes)
+{
+	if (memcmp(head->magic, magic, sizeof(magic)) != 0)
+		return "another version of memtrace has made it, or it is damaged";
+	if (head->size_bytes != (uint64_t)file_bytes - sizeof(*head))
+		return "it is incomplete";
+	if (memcmp(&head->key, key, sizeof(*key)) != 0)
+		return "it was stored under another name, or is damaged";
+	return NULL;
+}
+
+/* Read the contents of an entry: *size bytes at *ret, which the caller frees. Returns
+ * what is wrong with it, or NULL. */
+static const char *read_entry(int fd, const struct cache_key *key, void **ret,
+			      size_t *size)
 {
 	struct entry_head head;
 	uint8_t hash[SHA256_BYTES];
 	struct stat st;
+	const char *flaw;
 
-	if (fstat(fd, &st) || !is_own(&st) || st.st_size > ENTRY_MAX_BYTES ||
-	    !whole_pread(fd, &head, sizeof(head), 0) ||
-	    memcmp(head.magic, magic, sizeof(magic)) != 0 ||
-	    head.size_bytes != (uint64_t)st.st_size - sizeof(head))
-		return NULL;
+	if (fstat(fd, &st))
+		return "it cannot be read";
+	flaw = flaw_of_file(&st);
+	if (flaw)
+		return flaw;
+	if (!whole_pread(fd, &head, sizeof(head), 0))
+		return "it is incomplete";
+	flaw = flaw_of_head(&head, key, st.st_size);
+	if (flaw)
+		return flaw;
 
 	_cleanup_(freep) void *bytes = malloc(head.size_bytes + 1);
 
 	if (!bytes || !whole_pread(fd, bytes, head.size_bytes, sizeof(head)))
-		return NULL;
+		return "it cannot be read";
 	sha256(bytes, head.size_bytes, hash);
 	if (memcmp(hash, head.hash, sizeof(hash)) != 0)
-		return NULL;
+		return "it is damaged";
 	*size = head.size_bytes;
-	return take(bytes);
+	*ret = take(bytes);
+	return NULL;
 }
 
-void *cache_get(const struct cache *cache, const struct cache_key *key, size_t *size)
+void *cache_get(struct cache *cache, const struct cache_key *key, size_t *size)
 {
+	void *bytes = NULL;
+	const char *flaw;
+
 	if (cache->dir < 0)
 		return NULL;
 
 	_cleanup_(closep) int fd =
 		openat(cache->dir, name_of(key).s,
 		       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	void *bytes = fd < 0 ? NULL : read_entry(fd, size);
 
+	if (fd >= 0)
+		flaw = read_entry(fd, key, &bytes, size);
+	else
+		flaw = errno == ENOENT  ? NULL
+		       : errno == ELOOP ? "it is a symbolic link"
+					: "it cannot be opened";
+	if (flaw)
+		cache_ignore(cache, key, flaw);
 	/* Mark it as used, so that it is not evicted next. */
 	if (bytes)
 		(void)futimens(fd, NULL);
 	return bytes;
+}
+
+void cache_ignore(struct cache *cache, const struct cache_key *key, const char *why)
+{
+	struct error *err;
+
+	if (cache->ignored.len >= IGNORED_MAX)
+		return;
+	err = error_create(ERROR_IO, "%s/%s is not used: %s", cache->path, name_of(key).s,
+			   why);
+	if (!vec_push(&cache->ignored, err))
+		error_destroy(err);
 }
 
 /* --- how much there is ------------------------------------------------------------ */
@@ -236,29 +294,55 @@ bool cache_is_empty(void)
 	return true;
 }
 
-void cache_put(const struct cache *cache, const struct cache_key *key, const void *bytes,
-	       size_t size)
+/* Write the entry to the file. Returns 0, or an errno. */
+static int write_entry(int fd, const struct cache_key *key, const void *bytes,
+		       size_t size)
 {
-	struct entry_head head = {.size_bytes = size};
+	struct entry_head head = {.size_bytes = size, .key = *key};
+
+	memcpy(head.magic, magic, sizeof(magic));
+	sha256(bytes, size, head.hash);
+	return whole_write(fd, &head, sizeof(head)) && whole_write(fd, bytes, size)
+		       ? 0
+		       : errno;
+}
+
+/* Returns 0, or an errno. */
+static int store(const struct cache *cache, const struct cache_key *key,
+		 const void *bytes, size_t size)
+{
 	struct entry_name name = name_of(key);
 	char name_new[sizeof(struct kept)];
 
-	if (cache->dir < 0 || size > ENTRY_MAX_BYTES - sizeof(head))
-		return;
-	memcpy(head.magic, magic, sizeof(magic));
-	sha256(bytes, size, head.hash);
 	snprintf(name_new, sizeof(name_new), "%s.%d" SUFFIX_NEW, name.s, (int)getpid());
 
 	_cleanup_(closep) int fd =
 		openat(cache->dir, name_new,
 		       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd < 0)
-		return;
-	if (!whole_write(fd, &head, sizeof(head)) || !whole_write(fd, bytes, size) ||
-	    renameat(cache->dir, name_new, cache->dir, name.s))
+	int err = fd < 0 ? errno : write_entry(fd, key, bytes, size);
+
+	if (!err && renameat(cache->dir, name_new, cache->dir, name.s))
+		err = errno;
+	if (err && fd >= 0)
 		unlinkat(cache->dir, name_new, 0);
 	prune(cache->dir);
+	return err;
+}
+
+void cache_put(struct cache *cache, const struct cache_key *key, const void *bytes,
+	       size_t size)
+{
+	int err;
+
+	if (cache->dir < 0)
+		return;
+	err = size > ENTRY_MAX_BYTES - sizeof(struct entry_head)
+		      ? EFBIG
+		      : store(cache, key, bytes, size);
+	if (err && !cache->unstored)
+		cache->unstored = error_errno(ERROR_IO, err, "cannot write %s/%s",
+					      cache->path, name_of(key).s);
 }
 
 void cache_drop(const struct cache *cache, const struct cache_key *key)

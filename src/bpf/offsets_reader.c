@@ -38,7 +38,7 @@ static void read_or_wait(struct offsets_reader *r, struct kernel_offsets *ret)
 	*ret = r->offsets;
 }
 
-void offsets_reader_get(struct offsets_reader *r, const struct cache *cache,
+void offsets_reader_get(struct offsets_reader *r, struct cache *cache,
 			struct kernel_offsets *ret)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};

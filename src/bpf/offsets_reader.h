@@ -24,7 +24,7 @@ void offsets_reader_deinit(struct offsets_reader *r);
 
 /* Get the offsets from the cache, or from the thread (`r` may be NULL), or read them, and
  * cache them. */
-void offsets_reader_get(struct offsets_reader *r, const struct cache *cache,
+void offsets_reader_get(struct offsets_reader *r, struct cache *cache,
 			struct kernel_offsets *ret);
 
 #endif

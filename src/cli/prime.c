@@ -17,6 +17,9 @@
 #define ARGUMENTS_MAX 8
 #define MESSAGES_MAX  65536 /* bytes; further output of the run is dropped */
 
+/* About as large as an entry of compiled code. */
+#define ENTRY_BYTES (256u << 10)
+
 /* Kinds of runs. Only these options determine which code a run needs, not what the traced
  * program does. */
 static const struct {
@@ -97,11 +100,27 @@ static const char *last_line(struct strbuf *messages)
 	return strncmp(line, name, strlen(name)) ? line : line + strlen(name);
 }
 
-static struct error *prime(const char *path)
+/* Can further entries be stored? */
+static struct error *check_room(struct cache *cache)
+{
+	static const char entry[ENTRY_BYTES];
+	const struct cache_key key = {{0}};
+	struct error *err;
+
+	cache_put(cache, &key, entry, sizeof(entry));
+	cache_drop(cache, &key);
+	err = cache->unstored;
+	cache->unstored = NULL;
+	return error_prefix(err, "--prime-cache");
+}
+
+static struct error *prime(struct cache *cache, const char *path)
 {
 	size_t failed = 0;
-	struct error *err = NULL;
+	struct error *err = check_room(cache);
 
+	if (err)
+		return err;
 	for (size_t i = 0; i < KINDS; i++) {
 		_cleanup_(strbuf_deinit) struct strbuf messages = {0};
 
@@ -113,6 +132,9 @@ static struct error *prime(const char *path)
 	}
 	err = error_prefix(err, "--prime-cache: %zu of %zu kinds of runs failed", failed,
 			   KINDS);
+	/* The runs do not fail if they cannot store what they compile. */
+	if (!err)
+		err = check_room(cache);
 	if (!err)
 		say_note("code for %zu kinds of runs is kept in %s", KINDS, path);
 	return err;
@@ -124,6 +146,8 @@ struct error *prime_run(void)
 	struct error *err = cache_open(&cache);
 	_cleanup_(freep) char *path = err ? NULL : escape_dup(cache.path);
 
+	if (!err)
+		err = prime(&cache, path ? path : "?");
 	cache_close(&cache);
-	return err ? err : prime(path ? path : "?");
+	return err;
 }

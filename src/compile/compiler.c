@@ -28,7 +28,7 @@
 #define LOG_KEEP_BYTES 16384
 
 struct compiler {
-	const struct cache *cache;
+	struct cache *cache;
 	bool has_key; /* the code can be cached under `key` */
 	struct cache_key key;
 	bool had_code; /* the code was in the cache */
@@ -61,12 +61,18 @@ static struct code *kept_code(const struct compiler *c)
 	_cleanup_(code_destroyp) struct code *code =
 		bytes ? code_unpack(bytes, size) : NULL;
 
-	return code && code_is_current(code) ? take(code) : NULL;
+	if (code && code_is_current(code))
+		return take(code);
+	if (bytes)
+		cache_ignore(c->cache, &c->key,
+			     code ? "libraries of the BPF compiler have changed since"
+				  : "it is damaged");
+	return NULL;
 }
 
 struct error *compiler_start(const struct source *source, struct headers *headers,
-			     const struct cache *cache, bool anew,
-			     struct compiler_pool *pool, struct compiler **ret)
+			     struct cache *cache, bool anew, struct compiler_pool *pool,
+			     struct compiler **ret)
 {
 	_cleanup_(compiler_destroyp) struct compiler *c = calloc(1, sizeof(*c));
 	struct error *err = NULL;
@@ -337,8 +343,11 @@ void compiler_keep(const struct compiler *c)
 
 void compiler_drop(const struct compiler *c)
 {
-	if (c->has_key)
-		cache_drop(c->cache, &c->key);
+	if (!c->has_key)
+		return;
+	if (c->had_code)
+		cache_ignore(c->cache, &c->key, "the kernel refuses its programs");
+	cache_drop(c->cache, &c->key);
 }
 
 void compiler_destroy(struct compiler *c)

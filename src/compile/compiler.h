@@ -29,9 +29,8 @@ struct compiler;
  * may be NULL.
  */
 struct error *compiler_start(const struct source *source, struct headers *headers,
-			     const struct cache *cache, bool anew,
-			     struct compiler_pool *pool, struct compiler **ret)
-	__attribute__((warn_unused_result));
+			     struct cache *cache, bool anew, struct compiler_pool *pool,
+			     struct compiler **ret) __attribute__((warn_unused_result));
 
 /* Wait for the compilation. The output of libbcc and clang is the error's detail. With
  * `maps_of`, programs use that compiler's maps of the same names instead of their own; it

@@ -149,7 +149,7 @@ void session_say_missing(const struct plan *plan);
 struct error *session_dry_run(struct session *s) __attribute__((warn_unused_result));
 /* Say which processes are traced and how to end the run; with -v also how long each phase
  * of the start took. */
-void session_say_tracing(const struct session *s);
+void session_say_tracing(struct session *s);
 /* Name the programs that keep objects in a heap of their own. */
 void session_say_own_heaps(const struct session *s);
 /* Say that the start has taken long, if the reason is busy processors. `begun_ns`: when

@@ -139,14 +139,28 @@ static void say_code(const struct session *s)
 {
 	const struct tracer *t = s->tracer;
 	const char *path = tracer_cache_path(t), *why = tracer_why_no_cache(t);
-	_cleanup_(freep) char *place = path || why ? escape_dup(path ? path : why) : NULL;
+	_cleanup_(freep) char *place = path || why ? escape_dup(why ? why : path) : NULL;
 
 	say_note("attached by %s, compiled with %s headers%s, tables are %s",
 		 tracer_attach_name(t), tracer_headers_kind(t),
 		 tracer_had_code(t) ? " by an earlier run" : "", tracer_tables_name(t));
 	if (place)
-		say_note("compiled code is %s%s",
-			 path ? "kept in " : "not kept: ", place);
+		say_note("compiled code is %s%s", why ? "not kept: " : "kept in ", place);
+}
+
+/* Print why entries of the cache were not used. */
+static void say_ignored(struct session *s, struct tracer *t)
+{
+	struct error *err;
+
+	while (t && (err = tracer_take_ignored(t))) {
+		_cleanup_(freep) char *text = escape_dup(err->message);
+
+		progress_clear(&s->progress);
+		if (text)
+			say_note("the cache entry %s", text);
+		error_destroy(err);
+	}
 }
 
 /* Delays below these are not reported, ns. */
@@ -220,7 +234,7 @@ static void say_traced(const struct session *s, size_t i, const char *end)
 			 strbuf_text(&objects), end);
 }
 
-void session_say_tracing(const struct session *s)
+void session_say_tracing(struct session *s)
 {
 	const struct tracer *kernel = trace_mode_can(&s->options->trace, MODE_PROCESSES)
 					      ? s->kernel_tracer
@@ -239,6 +253,8 @@ void session_say_tracing(const struct session *s)
 		say_note("and %zu more%s", said - SAID_MAX, hints(s));
 	if (s->options->verbose) {
 		say_code(s);
+		say_ignored(s, s->tracer);
+		say_ignored(s, s->kernel_tracer);
 		say_phases(s);
 	}
 	if (tracer_refused_depth(s->tracer))
@@ -283,6 +299,9 @@ void session_say_verdicts(struct session *s)
 		progress_clear(&s->progress);
 		return_probes_say_verdict(&verdict, s->options->verbose);
 	}
+	/* Libraries that were loaded meanwhile may have needed further programs. */
+	if (s->options->verbose)
+		say_ignored(s, s->tracer);
 	if (!s->has_said_left_out && !s->options->quiet &&
 	    tracer_checks_left_out(s->tracer)) {
 		progress_clear(&s->progress);

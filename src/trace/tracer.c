@@ -494,7 +494,15 @@ const char *tracer_cache_path(const struct tracer *t)
 
 const char *tracer_why_no_cache(const struct tracer *t)
 {
-	return t->no_cache;
+	return t->no_cache         ? t->no_cache
+	       : t->cache.unstored ? t->cache.unstored->message
+				   : NULL;
+}
+
+struct error *tracer_take_ignored(struct tracer *t)
+{
+	return t->cache.ignored.len ? t->cache.ignored.data[--t->cache.ignored.len]
+				    : NULL;
 }
 
 void tracer_destroy(struct tracer *t)

@@ -296,11 +296,15 @@ bool tracer_is_quiet(const struct tracer *tracer);
 const char *tracer_attach_name(const struct tracer *tracer);
 const char *tracer_headers_kind(const struct tracer *tracer);
 
-/* Was the code in the cache when the run began? The cache directory, or NULL; why the
- * cache is missing, or NULL if none was wanted. */
+/* Was the code in the cache when the run began? The cache directory, or NULL; why new
+ * code is not kept there, or NULL if it is, or if no cache was wanted. */
 bool tracer_had_code(const struct tracer *tracer);
 const char *tracer_cache_path(const struct tracer *tracer);
 const char *tracer_why_no_cache(const struct tracer *tracer);
+
+/* Why an entry of the cache was not used. Owned by the caller. Each call returns another
+ * entry's reason; NULL: there is no further one. */
+struct error *tracer_take_ignored(struct tracer *tracer);
 
 /* For -v: unwind misses, unwind rules found, and kernel memory of whole files' rules in
  * bytes. All 0 if stacks are unwound only by frame pointer. */

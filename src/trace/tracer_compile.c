@@ -134,7 +134,7 @@ static struct error *open_headers(struct tracer *t, const struct source_run *so,
 /* Start to compile these programs for the maps of the run, which exist or will exist. */
 static struct error *start_more(struct source_run so, unsigned programs,
 				const struct meanings *meanings, struct headers *headers,
-				const struct tracer *t, struct compiler **ret)
+				struct tracer *t, struct compiler **ret)
 {
 	_cleanup_(source_destroyp) struct source *source = NULL;
 	struct error *err;

@@ -44,6 +44,26 @@ static uint32_t get(const struct cache_key *of)
 	return number;
 }
 
+static void clear_ignored(void)
+{
+	while (cache.ignored.len)
+		error_destroy(cache.ignored.data[--cache.ignored.len]);
+}
+
+/* The entry exists, but get() does not return it, and the note says why. */
+static void check_ignored(const char *why)
+{
+	char wanted[512];
+
+	clear_ignored();
+	CHECK_INT(get(&key), 0);
+	CHECK_INT(cache.ignored.len, 1);
+	if (cache.ignored.len != 1)
+		return;
+	snprintf(wanted, sizeof(wanted), "%s is not used: %s", entry_path, why);
+	CHECK_STR(cache.ignored.data[0]->message, wanted);
+}
+
 static size_t count(const char *pattern)
 {
 	char path[256];
@@ -80,7 +100,10 @@ static void what_is_put_is_there(void)
 
 	begin();
 	CHECK_INT(get(&other_key), 0);
+	/* There is none: nothing is wrong. */
+	CHECK_INT(cache.ignored.len, 0);
 	put(&other_key, 8);
+	CHECK(!cache.unstored);
 	CHECK_INT(get(&key), 7);
 	CHECK_INT(get(&other_key), 8);
 	put(&key, 9);
@@ -91,6 +114,15 @@ static void what_is_put_is_there(void)
 	CHECK_INT(count("*"), 1);
 	REQUIRE(stat(directory, &st) == 0);
 	CHECK_INT(st.st_mode & 07777, 0700);
+}
+
+/* What the note says if this byte of the entry is damaged. */
+static const char *damage_at(off_t at)
+{
+	return at < 16       ? "another version of memtrace has made it, or it is damaged"
+	       : at < 16 + 8 ? "it is incomplete"
+	       : at < 16 + 8 + 32 ? "it was stored under another name, or is damaged"
+				  : "it is damaged";
 }
 
 /* Damages each byte of the entry. */
@@ -108,21 +140,21 @@ static void damaged(void)
 		REQUIRE(pread(fd, &was, 1, at) == 1);
 		now = was ^ 0x10;
 		REQUIRE(pwrite(fd, &now, 1, at) == 1);
-		CHECK_INT(get(&key), 0);
+		check_ignored(damage_at(at));
 		REQUIRE(pwrite(fd, &was, 1, at) == 1);
 	}
 	CHECK_INT(get(&key), 7);
 	REQUIRE(ftruncate(fd, st.st_size + 1) == 0);
-	CHECK_INT(get(&key), 0);
+	check_ignored("it is incomplete");
 	for (off_t size = st.st_size - 1; size > 0; size /= 2) {
 		REQUIRE(ftruncate(fd, size) == 0);
-		CHECK_INT(get(&key), 0);
+		check_ignored("it is incomplete");
 	}
 	REQUIRE(ftruncate(fd, 0) == 0);
-	CHECK_INT(get(&key), 0);
+	check_ignored("it is incomplete");
 	/* Larger than any entry. */
 	REQUIRE(ftruncate(fd, (off_t)1 << 40) == 0);
-	CHECK_INT(get(&key), 0);
+	check_ignored("it is too large");
 	close(fd);
 }
 
@@ -135,30 +167,30 @@ static void untrusted(void)
 	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", root);
 	begin();
 	REQUIRE(chmod(entry_path, 0620) == 0);
-	CHECK_INT(get(&key), 0);
+	check_ignored("other users may access it");
 	REQUIRE(chmod(entry_path, 0606) == 0);
-	CHECK_INT(get(&key), 0);
+	check_ignored("other users may access it");
 	put(&key, 8);
 	CHECK_INT(get(&key), 8);
 
 	if (geteuid() == 0) {
 		REQUIRE(chown(entry_path, 1, 1) == 0);
-		CHECK_INT(get(&key), 0);
+		check_ignored("it belongs to another user");
 		put(&key, 9);
 		CHECK_INT(get(&key), 9);
 	}
 
 	REQUIRE(link(entry_path, elsewhere) == 0);
-	CHECK_INT(get(&key), 0);
+	check_ignored("the file has another name elsewhere");
 	REQUIRE(unlink(entry_path) == 0);
 	REQUIRE(symlink(elsewhere, entry_path) == 0);
-	CHECK_INT(get(&key), 0);
+	check_ignored("it is a symbolic link");
 	put(&key, 10);
 	CHECK_INT(get(&key), 10);
 
 	/* A FIFO without a writer. */
 	REQUIRE(unlink(entry_path) == 0 && mkfifo(entry_path, 0600) == 0);
-	CHECK_INT(get(&key), 0);
+	check_ignored("it is not a regular file");
 	put(&key, 11);
 	CHECK_INT(get(&key), 11);
 
@@ -167,8 +199,36 @@ static void untrusted(void)
 	put(&key, 12);
 	CHECK_INT(get(&key), 0);
 	CHECK_INT(count("*.new"), 0);
+	CHECK(cache.unstored);
+	if (cache.unstored)
+		CHECK_CONTAINS(cache.unstored->message, entry_path);
 	REQUIRE(rmdir(entry_path) == 0);
 	unlink(elsewhere);
+}
+
+/* A valid entry that was renamed is not taken for the entry of its new name. */
+static void of_another_key(void)
+{
+	char other_path[256];
+
+	begin();
+	put(&other_key, 8);
+	REQUIRE(unlink(entry_path) == 0);
+	snprintf(other_path, sizeof(other_path), "%s/040506%058d.kept", directory, 0);
+	REQUIRE(rename(other_path, entry_path) == 0);
+	check_ignored("it was stored under another name, or is damaged");
+	put(&key, 9);
+	CHECK_INT(get(&key), 9);
+}
+
+/* Notes do not pile up. */
+static void few_notes(void)
+{
+	begin();
+	REQUIRE(chmod(entry_path, 0606) == 0);
+	for (int i = 0; i < 100; i++)
+		CHECK_INT(get(&key), 0);
+	CHECK_INT(cache.ignored.len, 8);
 }
 
 /* Checks that no cache opens, and the message. */
@@ -233,6 +293,9 @@ static void no_room(void)
 	CHECK_INT(get(&key), 7);
 	CHECK_INT(get(&other_key), 0);
 	CHECK_INT(count("*"), 1);
+	CHECK(cache.unstored);
+	if (cache.unstored)
+		CHECK_CONTAINS(cache.unstored->message, "File too large");
 }
 
 static void it_does_not_grow_without_end(void)
@@ -307,6 +370,8 @@ int main(void)
 	RUN(what_is_put_is_there);
 	RUN(damaged);
 	RUN(untrusted);
+	RUN(of_another_key);
+	RUN(few_notes);
 	RUN(directory_of_others);
 	RUN(no_room);
 	RUN(it_does_not_grow_without_end);

@@ -11,7 +11,7 @@
 
 #define TYPES "/sys/kernel/btf"
 
-static struct kernel_offsets offsets_with(const struct cache *cache)
+static struct kernel_offsets offsets_with(struct cache *cache)
 {
 	struct kernel_offsets offsets = {0};
 
