@@ -4,6 +4,7 @@
 #include "output/offline.h"
 #include "output/outputs.h"
 #include "output/snapshot_file.h"
+#include "render/class_words.h"
 #include "render/table/diff_renderers.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
@@ -58,8 +59,9 @@ static struct error *check_classes(const struct snapshot *old, const struct snap
 	if (snapshot_main_class(old) == snapshot_main_class(new))
 		return NULL;
 	return error_create(ERROR_USAGE,
-			    "--diff: expected snapshots of the same kind of memory; "
-			    "only one of them was made with --kernel");
+			    "--diff: the first snapshot shows %s, the second %s: compare "
+			    "two of the same kind",
+			    class_words_main(old)->name, class_words_main(new)->name);
 }
 
 /* Files in the wrong order turn growth into shrinkage. */
