@@ -102,6 +102,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 #ifdef UNWIND_RULES
 	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
+	code_look(w.process);
 	w.leading = frames;
 	w.inside = 0;
 	w.is_blind = 0;

@@ -12,11 +12,7 @@ ALWAYS_INLINE int caller_is_there(u64 sp, u64 caller)
 
 	if (bpf_probe_read_user(&word, 8, (void *)sp))
 		return 0;
-#ifdef OFFSET_XOL_VADDR
-	if (word != caller)
-		return word && word == trampoline_address();
-#endif
-	return word == caller;
+	return word == caller || (word && word == trampoline_address());
 }
 
 /*
@@ -58,14 +54,13 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 
 	if (bpf_probe_read_user(&caller, 8, (void *)sp))
 		return 0;
-#ifdef OFFSET_XOL_VADDR
-	u64 slot = 0, trampoline = trampoline_address();
 
-	if (bpf_probe_read_user(&slot, 8, (void *)p->sp) || slot != trampoline)
+	u64 trampoline = trampoline_address();
+
+	if (trampoline_at(p->sp) != trampoline)
 		return 0;
-	if (caller == trampoline)
+	if (trampoline && caller == trampoline)
 		return 1;
-#endif
 	return in_allocator(t->process, caller);
 }
 

@@ -61,7 +61,7 @@ ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 	return NULL;
 }
 
-#if defined(FOLLOW_FORKS)
+#ifdef FOLLOW_FORKS
 /*
  * The record of the process that owns the memory. A child of vfork(2) or posix_spawn(3)
  * uses its parent's memory until it executes a program or exits: its blocks are the
@@ -73,26 +73,18 @@ ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
 
 	return p && p->lender ? process_find(p->lender, slot) : p;
 }
-#elif defined(OFFSET_TASK_REAL_PARENT) && !defined(PIDNS_INODE)
+#else
 /* The same for runs without on_fork(): an unknown process may be such a child. */
 ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
 {
 	struct abi_process *p = process_find(tgid, slot);
-	void *task, *parent;
-	u32 lender = 0;
+	u32 lender;
 
 	if (p)
 		return p;
-	task = current_task();
-	parent = kernel_pointer(task, OFFSET_TASK_REAL_PARENT);
-	if (!parent ||
-	    kernel_number(parent, OFFSET_TASK_MM) != kernel_number(task, OFFSET_TASK_MM))
-		return NULL;
-	bpf_probe_read_kernel(&lender, sizeof(lender), parent + OFFSET_TASK_TGID);
+	lender = lender_tgid();
 	return lender ? process_find(lender, slot) : NULL;
 }
-#else
-#define process_of_memory process_find
 #endif
 
 /* memtrace reads the slots when this has changed (abi_control.slots_taken). */
@@ -159,18 +151,8 @@ ALWAYS_INLINE u64 caller_key(const void *ctx, const struct abi_control *ctl)
 /* memtrace itself, and its children that read files for it. */
 ALWAYS_INLINE int is_memtrace(u64 tgid)
 {
-	if (tgid == run_value(ABI_RUN_OWN_PID))
-		return 1;
-#if defined(OFFSET_TASK_REAL_PARENT) && !defined(PIDNS_INODE)
-	void *parent = kernel_pointer(current_task(), OFFSET_TASK_REAL_PARENT);
-	u32 number = 0;
-
-	if (parent)
-		bpf_probe_read_kernel(&number, sizeof(number), parent + OFFSET_TASK_TGID);
-	return number == run_value(ABI_RUN_OWN_PID);
-#else
-	return 0;
-#endif
+	return tgid == run_value(ABI_RUN_OWN_PID) ||
+	       parent_tgid() == run_value(ABI_RUN_OWN_PID);
 }
 #endif
 
@@ -264,66 +246,6 @@ ALWAYS_INLINE void tid_ends(void);
 #define tid_ends() ((void)0)
 #endif
 
-#ifdef UNWIND_RULES
-/* The code of the process has changed in a way that may make unwind rules wrong. */
-ALWAYS_INLINE void code_has_changed(volatile struct abi_process *process, u64 how)
-{
-	__sync_fetch_and_add((u64 *)&process->code_changes, how);
-	/* No change if no other process is in the family. */
-	process->family = process->parting;
-}
-
-#ifdef OFFSET_MM_CODE_PAGES
-/* The number of pages in executable mappings of the running process. Uprobes execute
- * instructions in a page of their own (kernel/events/uprobes.c, xol_add_vma()). That page
- * is not counted: the kernel maps it at the first such probe, and does not copy it to a
- * child. */
-ALWAYS_INLINE u64 code_page_count(void)
-{
-	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);
-	u64 pages = kernel_number(mm, OFFSET_MM_CODE_PAGES);
-
-#ifdef OFFSET_MM_XOL_AREA
-	pages -= kernel_number(mm, OFFSET_MM_XOL_AREA) != 0;
-#endif
-	return pages;
-}
-
-/*
- * Detect new code: the old unwind rules must not be used for it. If the number of pages
- * in executable mappings (mm_struct.exec_vm) has become smaller, code was unmapped. From
- * then on new code may be in its place, so each change of the number counts as a change
- * of the code. Until then new code is at new addresses. Two cases are not detected: code
- * that is mapped over other code, and code that is unmapped while at least as much is
- * mapped before the next look. The kernel reports those mappings to memtrace a little
- * later, and memtrace counts the change.
- */
-ALWAYS_INLINE void code_look(volatile struct abi_process *process)
-{
-	u64 pages = code_page_count();
-
-	if (pages == process->code_pages)
-		return;
-	if (pages < process->code_pages)
-		process->code_went = 1;
-	/* The order matters: a reader that sees the new number also sees the change. */
-	code_has_changed(process, process->code_went);
-	process->code_pages = pages;
-}
-
-/* The dynamic linker is about to change the list of mapped files, or has done so. */
-ALWAYS_INLINE void linker_reports_code(volatile struct abi_process *process)
-{
-	code_look(process);
-	if (process->code_went)
-		code_has_changed(process, ABI_CODE_USDT);
-}
-#else
-#define code_look(process)    ((void)0)
-#define linker_reports_code(process) code_has_changed((process), ABI_CODE_USDT)
-#endif
-#endif
-
 #ifdef FOLLOW_EXECS
 /* Processes that are not traced themselves, but whose descendants are, from their exec on
  * (--follow-exec-of). Key: tgid. */
@@ -398,42 +320,6 @@ ALWAYS_INLINE void layout_inherit(struct abi_process *child, u32 child_slot,
 #else
 #define layout_inherit(child, child_slot, parent, parent_slot) ((void)0)
 #endif
-
-#if defined(UNWIND_RULES) && defined(OFFSET_MM_CODE_PAGES)
-/* The child has the same code as its parent, which is running. It is in the parent's
- * family until the code of one of them changes. Hits of events are counted by stack
- * alone, so with events each process is a family of its own. */
-ALWAYS_INLINE void family_inherit(struct abi_process *child, struct abi_process *parent)
-{
-	code_look(parent);
-	child->code_pages = parent->code_pages;
-	child->code_went = parent->code_went;
-#ifndef EVENTS
-	if (run_value(ABI_RUN_APART) || child->lender ||
-	    ABI_FAMILY_IS_LAST(parent->parting))
-		return;
-	if (parent->family == parent->parting)
-		parent->parting++;
-	child->family = parent->family;
-#endif
-}
-#else
-#define family_inherit(child, parent) ((void)0)
-#endif
-
-/* Does a new process use the memory of the one that forked it, as after vfork()? */
-ALWAYS_INLINE int shares_memory(const struct bpf_raw_tracepoint_args *ctx)
-{
-#ifdef OFFSET_TASK_REAL_PARENT
-	u64 parent_mm = 0, child_mm = 0;
-
-	bpf_probe_read_kernel(&parent_mm, 8, (void *)(ctx->args[0] + OFFSET_TASK_MM));
-	bpf_probe_read_kernel(&child_mm, 8, (void *)(ctx->args[1] + OFFSET_TASK_MM));
-	return child_mm && child_mm == parent_mm;
-#else
-	return 0;
-#endif
-}
 
 /* sched_process_fork (include/trace/events/sched.h), with the parent and the child. The
  * child of a traced process is traced from before its first instruction. */

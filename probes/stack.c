@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Walk stacks and give call paths their numbers. Equal call paths share one record. */
 
-#ifndef EVENTS
 ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 			     struct abi_scratch *s, u32 allocator, u64 inside,
 			     u64 is_blind)
@@ -11,9 +10,11 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	w.inside = inside;
 #ifdef UNWIND_RULES
 	w.is_blind = is_blind;
+	w.leading = 0;
 	w.left.pc = 0;
 	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
+	code_look_at_tick(w.process);
 #endif
 	walk_begin(&w, t, ctx, s);
 
@@ -25,9 +26,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 
 	if (number != ABI_NO_STACK)
 		return number;
-#ifdef LOOKS_AT_TICKS
-	code_look(w.process);
-#endif
+	code_look_again(w.process);
 	walk_is_of(&w, t, s, allocator);
 	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
 	if (!inside || walk_leave(&w))
@@ -74,4 +73,3 @@ ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 
 	store_release(&s->owner, 0);
 	return number;
 }
-#endif

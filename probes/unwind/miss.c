@@ -6,28 +6,6 @@
 
 /* --- the copy --------------------------------------------------------------------- */
 
-/* The number of pages from the page of `sp` to the end of the thread's stack. The main
- * thread's stack starts where the kernel put it (mm_struct.start_stack). In glibc and
- * musl the stack of any other thread ends with what the thread register points to.
- * Otherwise the end is not known: ABI_MISS_PAGES. */
-ALWAYS_INLINE u64 miss_page_count(u64 sp)
-{
-	u64 count = -1ull;
-#ifdef OFFSET_MM_START_STACK
-	void *task = current_task();
-	void *mm = kernel_pointer(task, OFFSET_TASK_MM);
-	u64 first = kernel_number(mm, OFFSET_MM_START_STACK);
-	u64 thread = kernel_number(task, OFFSET_TASK_FSBASE);
-	u64 before = sp / ABI_MISS_PAGE_BYTES - 1;
-
-	if (first >= sp && (first + 64) / ABI_MISS_PAGE_BYTES - before < count)
-		count = (first + 64) / ABI_MISS_PAGE_BYTES - before;
-	if (thread >= sp && (thread + 64) / ABI_MISS_PAGE_BYTES - before < count)
-		count = (thread + 64) / ABI_MISS_PAGE_BYTES - before;
-#endif
-	return count == -1ull ? ABI_MISS_PAGES : count;
-}
-
 /* Append the blocks of page `at` that differ from `fresh` to the `count` blocks of the
  * walk, and copy `fresh` to the page. Returns the new count. */
 ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
@@ -105,68 +83,14 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp, u64 pages)
 
 /* --- return addresses and frames -------------------------------------------------- */
 
-#ifdef OFFSET_TASK_UTASK
-#ifdef OFFSET_XOL_VADDR
-/* `at` if the trampoline of return probes is still there, else 0. If longjmp() leaves a
- * call, the record of its return probe stays until the next call with a return probe.
- * Something else may have been stored there meanwhile. */
-ALWAYS_INLINE u64 miss_replaced_at(u64 at, u64 trampoline)
-{
-	u64 word = 0;
-
-	bpf_probe_read_user(&word, 8, (void *)at);
-	return unless(word ^ trampoline, at);
-}
-#else
-#define miss_replaced_at(at, trampoline) (at)
-#define trampoline_address()             0
-#endif
-
-/* Store the return addresses that pending return probes have replaced, innermost first
- * (include/linux/uprobes.h, struct return_instance). Returns their number. */
-ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
-{
-	u64 utask = 0, instance = 0, next = 0, trampoline = 0;
-	u32 i;
-
-	bpf_probe_read_kernel(&utask, 8,
-			      (void *)(bpf_get_current_task() + OFFSET_TASK_UTASK));
-	if (utask)
-		bpf_probe_read_kernel(&instance, 8,
-				      (void *)(utask + OFFSET_UTASK_INSTANCES));
-	if (instance)
-		trampoline = trampoline_address();
-	trampoline = launder(&r->words[1], trampoline);
-#pragma clang loop unroll(disable)
-	for (i = 0; i < ABI_MISS_REPLACEMENTS; i++) {
-		struct abi_replacement *to = &r->replaced.replacement[i];
-
-		if (!instance)
-			break;
-		bpf_probe_read_kernel(&to->at, 8,
-				      (void *)(instance + OFFSET_INSTANCE_STACK));
-		to->at = miss_replaced_at(to->at, trampoline);
-		bpf_probe_read_kernel(&to->return_address, 8,
-				      (void *)(instance + OFFSET_INSTANCE_RETURN));
-		bpf_probe_read_kernel(&next, 8,
-				      (void *)(instance + OFFSET_INSTANCE_NEXT));
-		instance = next;
-	}
-	return launder(&r->words[0], i);
-}
-#endif
-
 /* The bounds of the next functions are checked where the verifier needs to see them. */
 
 /* Send the replaced return addresses, if there are any. Returns 0 if the ring has no
  * room. */
 ALWAYS_INLINE int miss_send_replaced(void *ring, struct abi_miss_room *r)
 {
-	u64 count = 0, bytes;
+	u64 count = miss_replacements(r), bytes;
 
-#ifdef OFFSET_TASK_UTASK
-	count = miss_replacements(r);
-#endif
 	r->walk.replacement_count = count;
 	if (!count)
 		return 1;
@@ -217,12 +141,9 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 	u64 start = REG_SP(ctx), pc = REG_PC(ctx), bp = REG_FP(ctx), rbx = ctx->bx,
 	    r12 = ctx->r12, r13 = ctx->r13, r14 = ctx->r14, r15 = ctx->r15;
 
-	m->leading = 0;
+	m->leading = w->leading;
 	m->is_deep = 0;
 	m->root_at = 0;
-#ifdef EVENTS
-	m->leading = w->leading;
-#endif
 	m->root_count = WALK_ROOT;
 	if (WALK_ROOT)
 		m->root_at = m->leading + WALK_LEAF;

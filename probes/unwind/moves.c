@@ -106,10 +106,7 @@ int on_moved(struct pt_regs *ctx)
 		return 0;
 	}
 	code_has_changed(process, 1);
-#ifdef OFFSET_MM_CODE_PAGES
-	/* The difference in the number of pages is accounted for. */
-	process->code_pages = code_page_count();
-#endif
+	code_pages_settle(process);
 	__sync_fetch_and_add(&m->under_way, -1ull);
 	return 0;
 }

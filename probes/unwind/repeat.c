@@ -6,7 +6,6 @@
  * frame, and programs allocate in loops.
  */
 
-#ifndef EVENTS
 /* Index into abi_scratch.words: the number of noted reads. It is larger than
  * ABI_WALK_READS if the walk depended on anything else. */
 #define WALK_NOTED 4
@@ -201,7 +200,3 @@ ALWAYS_INLINE void walk_remember(const struct walk *w, struct abi_scratch *s,
 	s->read_count = noted;
 	s->word_count = 0;
 }
-#else
-#define walk_note(w, address, first, second, first_counts) ((void)0)
-#define walk_note_no_more(w)                               ((void)0)
-#endif

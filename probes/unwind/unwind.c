@@ -4,21 +4,6 @@
  * frame pointer alone.
  */
 
-#ifdef OFFSET_XOL_VADDR
-/* The trampoline: the address that return probes store in place of a return address. It
- * is the start of the process's xol area (kernel/events/uprobes.c,
- * uprobe_get_trampoline_vaddr()). The offsets come from the running kernel's BTF. */
-ALWAYS_INLINE u64 trampoline_address(void)
-{
-	u64 task = bpf_get_current_task(), mm = 0, area = 0, address = 0;
-
-	bpf_probe_read_kernel(&mm, 8, (void *)(task + OFFSET_TASK_MM));
-	bpf_probe_read_kernel(&area, 8, (void *)(mm + OFFSET_MM_XOL_AREA));
-	bpf_probe_read_kernel(&address, 8, (void *)(area + OFFSET_XOL_VADDR));
-	return address;
-}
-#endif
-
 ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_regs *ctx,
 			      struct abi_scratch *s)
 {
@@ -138,33 +123,14 @@ ALWAYS_INLINE int walk_leave(struct walk *w)
 
 #ifdef UNWIND_RULES
 
-/* code_look() takes as long as several frames. A walk that repeats the last one word for
- * word may skip it, because it is right as long as the code is the same as for the last
- * walk. The first walk in each tick looks. */
-#if defined(OFFSET_MM_CODE_PAGES) && defined(TICK_JIFFIES) && !defined(EVENTS)
-#define LOOKS_AT_TICKS
-#endif
-
-/* Call before walk_begin(): find the process, and look whether its code has changed.
- * Returns 0 if the process has gone. */
+/* Call before walk_begin(): find the process. Returns 0 if it has gone. Then look whether
+ * its code has changed. */
 ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
 {
 	short_key slot = t->slot;
 
 	w->process = processes.lookup(&slot);
-	if (!w->process)
-		return 0;
-#ifdef LOOKS_AT_TICKS
-	u64 now = bpf_jiffies64();
-
-	if (w->process->looked_at != now) {
-		w->process->looked_at = now;
-		code_look(w->process);
-	}
-#else
-	code_look(w->process);
-#endif
-	return 1;
+	return w->process != NULL;
 }
 
 /* The rule of a key, or UNWIND_NONE. Only the first comparison branches, see
@@ -364,67 +330,15 @@ ALWAYS_INLINE void walk_check(struct walk *w, const struct tracee *t, struct pt_
 /* Without rules a walk is always valid. */
 #define walk_check(w, t, ctx, s, allocator) ((void)0)
 
-#if defined(OFFSET_XOL_VADDR) && defined(OFFSET_TASK_UTASK)
-#define PUTS_BACK
-
-/* The pending return probes, innermost first, which have replaced return addresses. */
-struct put_back {
-	u64 trampoline;
-	u64 instance; /* first one without a frame so far; 0: none left */
-};
-
-ALWAYS_INLINE void put_back_begin(struct put_back *b, struct walk *w)
-{
-	void *utask = kernel_pointer(current_task(), OFFSET_TASK_UTASK);
-
-	/* From here on it is a number to the verifier. */
-	b->instance = launder(&w->words[3], kernel_number(utask, OFFSET_UTASK_INSTANCES));
-	b->trampoline = b->instance ? trampoline_address() : 0;
-}
-
-/* Return probes that are examined for a frame. */
-#define PUT_BACK_STEPS 4
-
-/* The return address that was at `at`; 0 if it is not found. A frame may have several
- * return probes; the last one has the true return address. longjmp() leaves return probes
- * that have no frame. */
-ALWAYS_INLINE u64 put_back_find(struct put_back *b, u64 at)
-{
-	u64 found = 0;
-
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < PUT_BACK_STEPS; i++) {
-		u64 instance = b->instance, stack = 0;
-
-		if (!instance)
-			break;
-		bpf_probe_read_kernel(&stack, 8,
-				      (void *)(instance + OFFSET_INSTANCE_STACK));
-		if (stack > at)
-			break;
-		if (stack == at)
-			bpf_probe_read_kernel(
-				&found, 8, (void *)(instance + OFFSET_INSTANCE_RETURN));
-		bpf_probe_read_kernel(&b->instance, 8,
-				      (void *)(instance + OFFSET_INSTANCE_NEXT));
-	}
-	return found == b->trampoline ? 0 : found;
-}
-#endif
-
 /* Walk to the end of the stack. */
 ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 {
-#ifdef PUTS_BACK
 	struct put_back back;
 
 	put_back_begin(&back, w);
 	/* The return address of the allocator's function itself. */
-	if (w->inside && w->regs.pc && w->regs.pc == back.trampoline) {
-		walk_note_no_more(w);
-		w->regs.pc = put_back_find(&back, w->regs.sp - 8);
-	}
-#endif
+	if (w->inside)
+		(void)put_back(&back, w, w->regs.sp - 8, &w->regs.pc);
 	LOOP (i, WALK_FIRST, WALK_ROUNDS, &w->words[1]) {
 		if (i >= WALK_DEPTH) {
 			if (!walk_turn(w, pcs))
@@ -450,16 +364,10 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			break;
 		}
 		walk_note(w, at, saved_bp, return_address, ~0ull);
-#ifdef PUTS_BACK
-		if (return_address && return_address == back.trampoline) {
-			walk_note_no_more(w);
-			return_address = put_back_find(&back, at + 8);
-			if (!return_address) {
-				w->end = ABI_END_NO_FRAME;
-				break;
-			}
+		if (!put_back(&back, w, at + 8, &return_address)) {
+			w->end = ABI_END_NO_FRAME;
+			break;
 		}
-#endif
 		if (!unwind_step_fp(&w->regs, saved_bp, return_address)) {
 			w->end = ABI_END_COMPLETE;
 			break;

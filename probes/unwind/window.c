@@ -53,9 +53,7 @@ struct walk {
 #ifdef UNWIND_TABLES
 	u64 layout; /* abi_process.layout when the walk began */
 #endif
-#ifdef EVENTS
 	u64 leading; /* frames of the kernel, stored before */
-#endif
 	volatile struct abi_process *process;
 #endif
 };

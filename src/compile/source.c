@@ -58,7 +58,9 @@ static void set_values(struct source *source, const struct source_run *o)
 	source->values.of[ABI_RUN_START] =
 		o->ticks.is_jiffies ? o->ticks.start_jiffies : o->ticks.start_ns;
 	source->values.of[ABI_RUN_OWN_PID] = (uint64_t)getpid();
-	source->values.of[ABI_RUN_APART] = o->config->apart;
+	/* Hits are counted by stack alone: each process has stacks of its own. */
+	source->values.of[ABI_RUN_APART] =
+		o->config->apart || source_mode_can(o->mode, MODE_HITS);
 	source->values.of[ABI_RUN_STACK_SEED] = o->stack_seed;
 	if (o->mode->set_values)
 		o->mode->set_values(&source->values, o);

@@ -5,26 +5,27 @@
 
 #include "compile/embedded.h"
 
-/* What a fragment needs besides abilities of the mode, one bit each. */
-enum run_need {
-	/* What a kernel has or lacks: each variant is a folder of probes/. */
-	NEEDS_ATOMICS = 1 << 0,    /* compare-and-exchange in BPF: arrays/ */
-	NEEDS_NO_ATOMICS = 1 << 1, /* hashes/ */
-	NEEDS_COOKIES = 1 << 2,
-	NEEDS_NO_COOKIES = 1 << 3,
-	NEEDS_SESSIONS = 1 << 4,
-	NEEDS_TASK_BTF = 1 << 5, /* typed tasks */
-	NEEDS_NO_TASK_BTF = 1 << 6,
-	NEEDS_MAY_GOTO = 1 << 7,
-	NEEDS_NO_MAY_GOTO = 1 << 8,
-	/* What the configuration wants. */
-	NEEDS_MAPPINGS = 1 << 9,
-	NEEDS_RULES = 1 << 10,
-	NEEDS_SAMPLE_BYTES = 1 << 11,
-	NEEDS_CHECKS = 1 << 12,
-	NEEDS_NO_CHECKS = 1 << 13,
-	NEEDS_TRAFFIC = 1 << 14,
-	NEEDS_NO_TRAFFIC = 1 << 15,
+/* What a run has, one bit each. */
+enum run_has {
+	/* Of the kernel. Each variant is a folder of probes/. */
+	HAS_ATOMICS = 1 << 0, /* compare-and-exchange in BPF: arrays/, else hashes/ */
+	HAS_COOKIES = 1 << 1,
+	HAS_SESSIONS = 1 << 2,
+	HAS_TASK_BTF = 1 << 3, /* typed tasks */
+	HAS_MAY_GOTO = 1 << 4,
+	/* Offsets in its structures (struct kernel_offsets): offsets/. */
+	HAS_PARENT = 1 << 5,
+	HAS_TRAMPOLINE = 1 << 6,
+	HAS_CODE_PAGES = 1 << 7,
+	HAS_STACK_ENDS = 1 << 8,
+	HAS_INSTANCES = 1 << 9,
+	/* Of the configuration and the mode. */
+	HAS_MAPPINGS = 1 << 10,
+	HAS_RULES = 1 << 11,
+	HAS_SAMPLE_BYTES = 1 << 12,
+	HAS_CHECKS = 1 << 13,
+	HAS_TRAFFIC = 1 << 14,
+	HAS_CALLS = 1 << 15, /* MODE_CALLS */
 };
 
 #define ALL_MODES 0
@@ -33,78 +34,97 @@ enum run_need {
  * are met, followed by the fragments of its mode (source_mode.fragments). */
 static const struct fragment {
 	const char *name;
-	unsigned able;  /* set of enum mode_ability */
-	unsigned needs; /* set of enum run_need */
+	unsigned able;    /* set of enum mode_ability */
+	unsigned needs;   /* set of enum run_has */
+	unsigned instead; /* only if the run lacks one of this set; 0: in any case */
 } fragments[] = {
-	{"abi_sites.h", ALL_MODES, 0},
-	{"abi.h", ALL_MODES, 0},
-	{"abi_walk.h", ALL_MODES, 0},
-	{"peak_record.h", ALL_MODES, 0},
-	{"hashes/traffic_add.h", ALL_MODES, NEEDS_NO_ATOMICS},
-	{"traffic_record.h", ALL_MODES, 0},
-	{"unwind_step.h", ALL_MODES, 0},
-	{"instructions.c", ALL_MODES, 0},
-	{"maps.c", ALL_MODES, 0},
-	{"unwind/maps.c", ALL_MODES, NEEDS_RULES},
-	{"sample_bytes.c", ALL_MODES, NEEDS_SAMPLE_BYTES},
-	{"loops/may_goto.c", ALL_MODES, NEEDS_MAY_GOTO},
-	{"loops/plain.c", ALL_MODES, NEEDS_NO_MAY_GOTO},
-	{"loop.c", ALL_MODES, 0},
-	{"claim.c", ALL_MODES, 0},
-	{"arrays/claim.c", ALL_MODES, NEEDS_ATOMICS},
-	{"hashes/claim.c", ALL_MODES, NEEDS_NO_ATOMICS},
-	{"hashes/raise_peak.c", ALL_MODES, NEEDS_NO_ATOMICS | NEEDS_TRAFFIC},
-	{"regs.c", ALL_MODES, 0},
-	{"task.c", ALL_MODES, 0},
-	{"task/btf.c", ALL_MODES, NEEDS_TASK_BTF},
-	{"task/helper.c", ALL_MODES, NEEDS_NO_TASK_BTF},
-	{"process.c", ALL_MODES, 0},
-	{"sites.c", MODE_CALLS, 0},
-	{"cookies/site_meaning.c", MODE_CALLS, NEEDS_COOKIES},
-	{"sessions/site_is_entry.c", MODE_CALLS, NEEDS_SESSIONS},
-	{"check.c", MODE_CALLS, NEEDS_CHECKS},
-	{"no_check.c", MODE_CALLS, NEEDS_NO_CHECKS},
-	{"cookies/call_meaning.c", MODE_CALLS, NEEDS_COOKIES},
-	{"traffic.c", ALL_MODES, NEEDS_TRAFFIC},
-	{"no_traffic.c", ALL_MODES, NEEDS_NO_TRAFFIC},
-	{"arrays/live.c", MODE_BLOCKS, NEEDS_ATOMICS},
-	{"hashes/live.c", MODE_BLOCKS, NEEDS_NO_ATOMICS},
-	{"unwind/window.c", ALL_MODES, 0},
-	{"unwind/repeat.c", ALL_MODES, 0},
-	{"unwind/deep.c", ALL_MODES, 0},
-	{"unwind/unwind_table.c", ALL_MODES, 0},
-	{"unwind/unwind.c", ALL_MODES, 0},
-	{"unwind/moves.c", ALL_MODES, NEEDS_RULES},
-	{"unwind/miss_room.c", ALL_MODES, NEEDS_RULES},
-	{"arrays/miss_number.c", ALL_MODES, NEEDS_RULES | NEEDS_ATOMICS},
-	{"hashes/miss_number.c", ALL_MODES, NEEDS_RULES | NEEDS_NO_ATOMICS},
-	{"loops/miss_far.c", ALL_MODES, NEEDS_RULES | NEEDS_MAY_GOTO},
-	{"unwind/miss.c", ALL_MODES, NEEDS_RULES},
-	{"stack_record.c", ALL_MODES, 0},
-	{"arrays/stack_number.c", ALL_MODES, NEEDS_ATOMICS},
-	{"hashes/stack_number.c", ALL_MODES, NEEDS_NO_ATOMICS},
-	{"stack.c", ALL_MODES, 0},
-	{"arrays/pending_slot.c", MODE_CALLS, NEEDS_ATOMICS},
-	{"hashes/pending_slot.c", MODE_CALLS, NEEDS_NO_ATOMICS},
-	{"pending.c", MODE_CALLS, 0},
-	{"sample.c", MODE_BLOCKS, 0},
-	{"account.c", MODE_CALLS, 0},
-	{"mappings.c", ALL_MODES, NEEDS_MAPPINGS},
-	{"task/pt_regs.c", MODE_HITS, NEEDS_COOKIES},
-	{"task/stack_top.c", MODE_HITS, NEEDS_NO_COOKIES},
+	{"abi_sites.h", ALL_MODES, 0, 0},
+	{"abi.h", ALL_MODES, 0, 0},
+	{"abi_walk.h", ALL_MODES, 0, 0},
+	{"peak_record.h", ALL_MODES, 0, 0},
+	{"hashes/traffic_add.h", ALL_MODES, 0, HAS_ATOMICS},
+	{"traffic_record.h", ALL_MODES, 0, 0},
+	{"unwind_step.h", ALL_MODES, 0, 0},
+	{"instructions.c", ALL_MODES, 0, 0},
+	{"maps.c", ALL_MODES, 0, 0},
+	{"unwind/maps.c", ALL_MODES, HAS_RULES, 0},
+	{"sample_bytes.c", ALL_MODES, HAS_SAMPLE_BYTES, 0},
+	{"loops/may_goto.c", ALL_MODES, HAS_MAY_GOTO, 0},
+	{"loops/plain.c", ALL_MODES, 0, HAS_MAY_GOTO},
+	{"loop.c", ALL_MODES, 0, 0},
+	{"claim.c", ALL_MODES, 0, 0},
+	{"arrays/claim.c", ALL_MODES, HAS_ATOMICS, 0},
+	{"hashes/claim.c", ALL_MODES, 0, HAS_ATOMICS},
+	{"hashes/raise_peak.c", ALL_MODES, HAS_TRAFFIC, HAS_ATOMICS},
+	{"regs.c", ALL_MODES, 0, 0},
+	{"task.c", ALL_MODES, 0, 0},
+	{"task/btf.c", ALL_MODES, HAS_TASK_BTF, 0},
+	{"task/helper.c", ALL_MODES, 0, HAS_TASK_BTF},
+	{"offsets/trampoline.c", ALL_MODES, HAS_TRAMPOLINE, 0},
+	{"offsets/no_trampoline.c", ALL_MODES, 0, HAS_TRAMPOLINE},
+	{"code.c", ALL_MODES, HAS_RULES, 0},
+	{"offsets/code_pages.c", ALL_MODES, HAS_RULES | HAS_CODE_PAGES, 0},
+	{"offsets/no_code_pages.c", ALL_MODES, 0, HAS_RULES | HAS_CODE_PAGES},
+	{"offsets/parent.c", ALL_MODES, HAS_PARENT, 0},
+	{"offsets/no_parent.c", ALL_MODES, 0, HAS_PARENT},
+	{"process.c", ALL_MODES, 0, 0},
+	{"sites.c", MODE_CALLS, 0, 0},
+	{"cookies/site_meaning.c", MODE_CALLS, HAS_COOKIES, 0},
+	{"sessions/site_is_entry.c", MODE_CALLS, HAS_SESSIONS, 0},
+	{"check.c", MODE_CALLS, HAS_CHECKS, 0},
+	{"no_check.c", MODE_CALLS, 0, HAS_CHECKS},
+	{"cookies/call_meaning.c", MODE_CALLS, HAS_COOKIES, 0},
+	{"traffic.c", ALL_MODES, HAS_TRAFFIC, 0},
+	{"no_traffic.c", ALL_MODES, 0, HAS_TRAFFIC},
+	{"arrays/live.c", MODE_BLOCKS, HAS_ATOMICS, 0},
+	{"hashes/live.c", MODE_BLOCKS, 0, HAS_ATOMICS},
+	{"unwind/window.c", ALL_MODES, 0, 0},
+	{"unwind/repeat.c", ALL_MODES, HAS_CALLS, 0},
+	{"unwind/no_repeat.c", ALL_MODES, 0, HAS_CALLS},
+	{"unwind/deep.c", ALL_MODES, 0, 0},
+	{"unwind/unwind_table.c", ALL_MODES, 0, 0},
+	{"offsets/put_back.c", ALL_MODES, HAS_TRAMPOLINE | HAS_INSTANCES, 0},
+	{"offsets/no_put_back.c", ALL_MODES, 0, HAS_TRAMPOLINE | HAS_INSTANCES},
+	{"unwind/unwind.c", ALL_MODES, 0, 0},
+	{"unwind/moves.c", ALL_MODES, HAS_RULES, 0},
+	{"unwind/miss_room.c", ALL_MODES, HAS_RULES, 0},
+	{"arrays/miss_number.c", ALL_MODES, HAS_RULES | HAS_ATOMICS, 0},
+	{"hashes/miss_number.c", ALL_MODES, HAS_RULES, HAS_ATOMICS},
+	{"loops/miss_far.c", ALL_MODES, HAS_RULES | HAS_MAY_GOTO, 0},
+	{"offsets/stack_ends.c", ALL_MODES, HAS_RULES | HAS_STACK_ENDS, 0},
+	{"offsets/no_stack_ends.c", ALL_MODES, HAS_RULES, HAS_STACK_ENDS},
+	{"offsets/return_instances.c", ALL_MODES, HAS_RULES | HAS_INSTANCES, 0},
+	{"offsets/no_return_instances.c", ALL_MODES, HAS_RULES, HAS_INSTANCES},
+	{"unwind/miss.c", ALL_MODES, HAS_RULES, 0},
+	{"stack_record.c", ALL_MODES, 0, 0},
+	{"arrays/stack_number.c", ALL_MODES, HAS_ATOMICS, 0},
+	{"hashes/stack_number.c", ALL_MODES, 0, HAS_ATOMICS},
+	{"stack.c", MODE_CALLS, 0, 0},
+	{"arrays/pending_slot.c", MODE_CALLS, HAS_ATOMICS, 0},
+	{"hashes/pending_slot.c", MODE_CALLS, 0, HAS_ATOMICS},
+	{"pending.c", MODE_CALLS, 0, 0},
+	{"sample.c", MODE_BLOCKS, 0, 0},
+	{"account.c", MODE_CALLS, 0, 0},
+	{"mappings.c", ALL_MODES, HAS_MAPPINGS, 0},
+	{"task/pt_regs.c", MODE_HITS, HAS_COOKIES, 0},
+	{"task/stack_top.c", MODE_HITS, 0, HAS_COOKIES},
 };
 
-static unsigned met_by(const struct source_run *o)
+static unsigned bits_of(const struct source_run *o)
 {
-	return (o->no_atomics ? NEEDS_NO_ATOMICS : NEEDS_ATOMICS) |
-	       (o->cookies ? NEEDS_COOKIES : NEEDS_NO_COOKIES) |
-	       (o->sessions ? NEEDS_SESSIONS : 0) |
-	       (o->no_task_btf ? NEEDS_NO_TASK_BTF : NEEDS_TASK_BTF) |
-	       (o->may_goto ? NEEDS_MAY_GOTO : NEEDS_NO_MAY_GOTO) |
-	       (o->mappings ? NEEDS_MAPPINGS : 0) | (o->rules ? NEEDS_RULES : 0) |
-	       (sampling_is_by_size(&o->config->sampling) ? NEEDS_SAMPLE_BYTES : 0) |
-	       (o->checks ? NEEDS_CHECKS : NEEDS_NO_CHECKS) |
-	       (o->traffic ? NEEDS_TRAFFIC : NEEDS_NO_TRAFFIC);
+	return (o->no_atomics ? 0 : HAS_ATOMICS) | (o->cookies ? HAS_COOKIES : 0) |
+	       (o->sessions ? HAS_SESSIONS : 0) | (o->no_task_btf ? 0 : HAS_TASK_BTF) |
+	       (o->may_goto ? HAS_MAY_GOTO : 0) |
+	       /* The kernel's number of a parent is one of the initial pid namespace. */
+	       (o->offsets.has_parent && !o->pid_namespace.inode ? HAS_PARENT : 0) |
+	       (o->offsets.has_trampoline ? HAS_TRAMPOLINE : 0) |
+	       (o->offsets.has_code_pages ? HAS_CODE_PAGES : 0) |
+	       (o->offsets.has_stack_ends ? HAS_STACK_ENDS : 0) |
+	       (o->offsets.has_instances ? HAS_INSTANCES : 0) |
+	       (o->mappings ? HAS_MAPPINGS : 0) | (o->rules ? HAS_RULES : 0) |
+	       (sampling_is_by_size(&o->config->sampling) ? HAS_SAMPLE_BYTES : 0) |
+	       (o->checks ? HAS_CHECKS : 0) | (o->traffic ? HAS_TRAFFIC : 0) |
+	       (source_mode_can(o->mode, MODE_CALLS) ? HAS_CALLS : 0);
 }
 
 static const char *text_of(const char *name)
@@ -124,12 +144,13 @@ static void append(struct strbuf *text, const char *name)
 
 void source_append_fragments(struct strbuf *text, const struct source_run *run)
 {
-	unsigned met = met_by(run);
+	unsigned has = bits_of(run);
 
 	for (size_t i = 0; i < sizeof(fragments) / sizeof(*fragments); i++) {
 		const struct fragment *f = &fragments[i];
 
-		if (source_mode_can(run->mode, f->able) && !(f->needs & ~met))
+		if (source_mode_can(run->mode, f->able) && !(f->needs & ~has) &&
+		    (!f->instead || f->instead & ~has))
 			append(text, f->name);
 	}
 	for (size_t i = 0; run->mode->fragments[i]; i++)

@@ -303,7 +303,7 @@ bool mode_event_add_flags(struct source_flags *flags, const struct source_run *r
 {
 	enum event_kind kind = run->event->kind;
 	unsigned kernel_frames = run->stack_depth / 2;
-	bool ok = source_flags_add(flags, "-DEVENTS");
+	bool ok = true;
 
 	if (kernel_frames > KERNEL_FRAMES_MAX)
 		kernel_frames = KERNEL_FRAMES_MAX;

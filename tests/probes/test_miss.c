@@ -35,7 +35,7 @@ struct walk {
 	struct unwind_regs {
 		u64 pc, sp, bp;
 	} regs, left;
-	u64 inside, interrupted;
+	u64 inside, interrupted, leading;
 	u32 depth, end, gap;
 };
 
@@ -159,6 +159,8 @@ static const struct {
 #include "unwind/miss_room.c"
 #include "arrays/miss_number.c"
 #include "loops/miss_far.c"
+#include "offsets/stack_ends.c"
+#include "offsets/no_return_instances.c"
 #include "unwind/miss.c"
 
 /* --- the tests --------------------------------------------------------------------- */

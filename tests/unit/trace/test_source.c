@@ -212,6 +212,68 @@ static void runs_share_their_code(void)
 	vec_deinit(&meanings.list);
 }
 
+static const struct kernel_offsets all_offsets = {
+	.has_trampoline = true,
+	.has_code_pages = true,
+	.has_stack_ends = true,
+	.has_instances = true,
+	.has_task = true,
+	.has_parent = true,
+};
+
+static bool has_fragment(const struct source_run *run, const char *name)
+{
+	struct meanings meanings = {0};
+	struct source *source = build(run, &meanings);
+	char line[128];
+	bool has;
+
+	snprintf(line, sizeof(line), "\n#line 1 \"probes/offsets/%s.c\"\n", name);
+	has = strstr(source->text, line) != NULL;
+	source_destroy(source);
+	vec_deinit(&meanings.list);
+	return has;
+}
+
+/* One of the two fragments is compiled, whatever offsets are known. */
+static void check_offset(size_t flag, const char *name, const char *without)
+{
+	struct source_run run = defaults();
+	bool *has = (bool *)((char *)&run.offsets + flag);
+
+	run.rules = true;
+	run.offsets = all_offsets;
+	CHECK(has_fragment(&run, name) && !has_fragment(&run, without));
+	*has = false;
+	CHECK(!has_fragment(&run, name) && has_fragment(&run, without));
+	run.offsets = (struct kernel_offsets){0};
+	CHECK(!has_fragment(&run, name) && has_fragment(&run, without));
+}
+
+static void unknown_offsets_have_substitutes(void)
+{
+#define CHECK_OFFSET(flag, name)                                                         \
+	check_offset(offsetof(struct kernel_offsets, flag), name, "no_" name)
+	CHECK_OFFSET(has_trampoline, "trampoline");
+	CHECK_OFFSET(has_trampoline, "put_back");
+	CHECK_OFFSET(has_instances, "put_back");
+	CHECK_OFFSET(has_instances, "return_instances");
+	CHECK_OFFSET(has_code_pages, "code_pages");
+	CHECK_OFFSET(has_stack_ends, "stack_ends");
+	CHECK_OFFSET(has_parent, "parent");
+#undef CHECK_OFFSET
+}
+
+/* In another pid namespace the number of a parent is of no use. */
+static void parents_are_of_the_initial_namespace(void)
+{
+	struct source_run run = defaults();
+
+	run.offsets = all_offsets;
+	run.pid_namespace.inode = 1;
+	CHECK(has_fragment(&run, "no_parent") && !has_fragment(&run, "parent"));
+}
+
 /* Count a fragment of probes/ if it is part of the program of some kind of run. */
 static void mark_fragments(const struct source_run *run, unsigned *used)
 {
@@ -246,10 +308,12 @@ static void each_fragment_belongs_to_some_run(void)
 		/* All that the newest kernels have, and what the oldest lack. */
 		run.cookies = run.sessions = run.may_goto = run.checks = true;
 		run.no_atomics = run.no_task_btf = run.traffic = false;
+		run.offsets = all_offsets;
 		config.sampling.mean_bytes = 4096;
 		mark_fragments(&run, used);
 		run.cookies = run.sessions = run.may_goto = run.checks = false;
 		run.no_atomics = run.no_task_btf = run.traffic = true;
+		run.offsets = (struct kernel_offsets){0};
 		mark_fragments(&run, used);
 	}
 	for (; embedded_probes[count].name; count++)
@@ -388,6 +452,8 @@ int main(void)
 	RUN(without_cookies_each_site_has_its_program);
 	RUN(later_probes_are_served);
 	RUN(runs_share_their_code);
+	RUN(unknown_offsets_have_substitutes);
+	RUN(parents_are_of_the_initial_namespace);
 	RUN(each_fragment_belongs_to_some_run);
 	RUN(scopes_are_compiled_in);
 	RUN(sites_carry_their_arguments);

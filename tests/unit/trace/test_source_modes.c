@@ -20,7 +20,7 @@ static void events_are_apart(void)
 	struct source *source = build(&run, &meanings);
 
 	CHECK(!strstr(source->text, "probes/event.c"));
-	CHECK(!has_flag(source, "-DEVENTS"));
+	CHECK_INT(source->values.of[ABI_RUN_APART], 0);
 	source_destroy(source);
 
 	REQUIRE(!event_spec_parse("uprobe:a:f", &spec));
@@ -28,6 +28,8 @@ static void events_are_apart(void)
 	run.event = &spec;
 	source = build(&run, &meanings);
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/event.c\"");
+	/* Hits are counted by stack, so processes cannot share stacks. */
+	CHECK_INT(source->values.of[ABI_RUN_APART], 1);
 	CHECK(!strstr(source->text, "probes/hooks.c"));
 	CHECK(!strstr(source->text, "\"probes/arrays/live.c\""));
 	CHECK(!strstr(source->text, "probes/growth.c"));
