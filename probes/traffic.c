@@ -5,42 +5,6 @@
  * block.
  */
 
-struct thread_record {
-	struct abi_thread head;
-	u64 recent[TEMPORARY_EVENTS];
-};
-
-BPF_F_TABLE("array", u32, struct abi_traffic, traffic, ENTRIES(MAX_STACKS),
-	    BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct thread_record, threads, ENTRIES(THREAD_SLOTS),
-	    BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct abi_traffic_all, traffic_all, 1, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct abi_process_live, process_live, PROCESS_SLOTS,
-	    BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct abi_sizes, sizes, CPU_SLOTS, BPF_F_MMAPABLE);
-#ifdef SAMPLE_BYTES
-BPF_F_TABLE("array", u32, struct abi_flow, traffic_estimates, ENTRIES(MAX_STACKS),
-	    BPF_F_MMAPABLE);
-#endif
-#if defined(UNWIND_RULES) || defined(WITH_PEAK)
-BPF_RINGBUF_OUTPUT(late, ENTRIES(LATE_RING_PAGES));
-#endif
-#ifdef WITH_PEAK
-BPF_F_TABLE("array", u32, struct abi_heap_peak, heap_peak, 1, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct abi_path_peak, path_peaks, ENTRIES(MAX_STACKS),
-	    BPF_F_MMAPABLE);
-#endif
-#ifdef UNWIND_RULES
-BPF_F_TABLE("array", u32, u64, late_numbers, ABI_LATE_NUMBERS, BPF_F_MMAPABLE);
-#endif
-
-ALWAYS_INLINE struct abi_traffic_all *traffic_all_get(void)
-{
-	short_key zero = 0;
-
-	return traffic_all.lookup(&zero);
-}
-
 /* --- live bytes ------------------------------------------------------------------- */
 
 /* What a block of this size represents, in 1/65536 blocks and in bytes; 0 without
@@ -52,43 +16,16 @@ struct estimate {
 ALWAYS_INLINE struct estimate estimate_of(u64 size_bytes)
 {
 	struct estimate e = {};
-#ifdef SAMPLE_BYTES
 	struct abi_sample *sample = sample_of(size_bytes);
 
 	if (sample) {
 		e.blocks = sample->weight;
 		e.bytes = size_bytes * sample->weight >> ABI_SAMPLE_WEIGHT_SHIFT;
 	}
-#endif
 	return e;
 }
 
-/* The live bytes of the whole heap change by `bytes` or, with sampling by bytes, by
- * `estimated_bytes`. Returns the label of the event; 0: it has none. */
-ALWAYS_INLINE u64 heap_changes(u64 bytes, u64 estimated_bytes)
-{
-#ifdef WITH_PEAK
-	short_key zero = 0;
-	struct abi_heap_peak *heap = heap_peak.lookup(&zero);
-	int is_peak = 0;
-#ifdef SAMPLE_BYTES
-	bytes = estimated_bytes;
-#endif
-
-	if (!heap)
-		return 0;
-
-	u64 label = abi_heap_peak_add(heap, bytes, &is_peak);
-
-	if (is_peak)
-		heap->ticks = tick_now();
-	return label;
-#else
-	return 0;
-#endif
-}
-
-/* Add to the live bytes of a process. With WITH_PEAK heap_changes() finds the peak. */
+/* Add to the live bytes of a process. */
 ALWAYS_INLINE void outstanding_add(short_key slot, u64 bytes, u64 estimated_bytes, u64 ticks)
 {
 	struct abi_traffic_all *all = traffic_all_get();
@@ -97,15 +34,8 @@ ALWAYS_INLINE void outstanding_add(short_key slot, u64 bytes, u64 estimated_byte
 	if (!all || !own)
 		return;
 	__sync_fetch_and_add(&own->bytes, bytes);
-#if !defined(WITH_PEAK) || defined(SAMPLE_BYTES)
-	abi_outstanding_add(&all->traced, bytes, abi_peak_when(ticks, 0));
-#endif
-#ifdef SAMPLE_BYTES
-	__sync_fetch_and_add(&own->estimated_bytes, estimated_bytes);
-#ifndef WITH_PEAK
-	abi_outstanding_add(&all->estimated, estimated_bytes, abi_peak_when(ticks, 0));
-#endif
-#endif
+	heap_adds(all, COUNTED(bytes, estimated_bytes), ticks);
+	estimated_add(all, own, bytes, estimated_bytes, ticks);
 }
 
 ALWAYS_INLINE void outstanding_sub(short_key slot, u64 bytes, u64 estimated_bytes)
@@ -116,13 +46,8 @@ ALWAYS_INLINE void outstanding_sub(short_key slot, u64 bytes, u64 estimated_byte
 	if (!all || !own)
 		return;
 	__sync_fetch_and_add(&own->bytes, -bytes);
-#if !defined(WITH_PEAK) || defined(SAMPLE_BYTES)
-	__sync_fetch_and_add(&all->traced.live_bytes, -bytes);
-#endif
-#ifdef SAMPLE_BYTES
-	__sync_fetch_and_add(&own->estimated_bytes, -estimated_bytes);
-	__sync_fetch_and_add(&all->estimated.live_bytes, -estimated_bytes);
-#endif
+	heap_subtracts(all, COUNTED(bytes, estimated_bytes));
+	estimated_sub(all, own, bytes, estimated_bytes);
 }
 
 /* The process ends: subtract all its live bytes. */
@@ -140,96 +65,15 @@ ALWAYS_INLINE void traffic_process_ends(short_key slot)
 	__sync_fetch_and_add(&all->traced.live_bytes, -bytes);
 	__sync_fetch_and_add(&all->estimated.live_bytes, -estimated_bytes);
 	if (bytes)
-		own->end_label = heap_changes(-bytes, -estimated_bytes);
+		own->end_label = heap_changes(-(u64)COUNTED(bytes, estimated_bytes));
 }
 
 /* --- call paths ------------------------------------------------------------------- */
-
-#if defined(UNWIND_RULES) || defined(WITH_PEAK)
-/* Send an event to memtrace. Without a copy on the BPF stack, which is nearly full. */
-ALWAYS_INLINE void late_send(const struct abi_late *event)
-{
-	struct abi_late *to = late.ringbuf_reserve(sizeof(struct abi_late));
-
-	if (!to) {
-		struct abi_traffic_all *all = traffic_all_get();
-
-		if (all)
-			__sync_fetch_and_add(&all->late_lost, 1);
-		return;
-	}
-	*to = *event;
-	late.ringbuf_submit(to, 0);
-}
-#endif
-
-/* Add an event, which is of a stack with a number, to the record of its call path. Do
- * this before anything else, so that the label does not stay on the BPF stack. */
-ALWAYS_INLINE void path_changes(short_key stack, u64 label, u64 bytes, u64 blocks)
-{
-#ifdef WITH_PEAK
-	struct abi_path_peak *path = path_peaks.lookup(&stack);
-
-	if (!path || !label || abi_path_peak_add(path, label, bytes, blocks))
-		return;
-
-	const struct abi_late event = {.stack = stack,
-				       .kind = ABI_LATE_AT_PEAK,
-				       .bytes = bytes,
-				       .old_bytes = blocks,
-				       .label = label};
-
-	late_send(&event);
-#endif
-}
-
-/* What path_changes() counts of a block: an estimate if blocks are sampled by bytes. */
-#ifdef SAMPLE_BYTES
-#define COUNTED_BYTES(plain, e)  ((e).bytes)
-#define COUNTED_BLOCKS(plain, e) ((e).blocks)
-#else
-#define COUNTED_BYTES(plain, e)  (plain)
-#define COUNTED_BLOCKS(plain, e) (plain)
-#endif
-
-/* Returns 0 if the event's stack has a number, and sets event->stack to it. Otherwise
- * returns 1, after it has sent the event to memtrace, which counts it once there is a
- * number. An event without a stack is dropped. */
-ALWAYS_INLINE int traffic_is_late(struct abi_late *event)
-{
-#ifdef UNWIND_RULES
-	if (!(event->stack & ABI_MISS_STACK_BIT))
-		return 0;
-
-	short_key at = event->stack & (ABI_LATE_NUMBERS - 1);
-	u64 *number = late_numbers.lookup(&at);
-
-	if (number && ABI_LATE_NUMBER_STACK(*number) == event->stack) {
-		event->stack = *number;
-		return 0;
-	}
-	if (event->stack != ABI_NO_STACK)
-		late_send(event);
-	return 1;
-#else
-	return 0;
-#endif
-}
 
 /* The record of a call path, or NULL. */
 ALWAYS_INLINE struct abi_traffic *path_of(short_key stack)
 {
 	return traffic.lookup(&stack);
-}
-
-/* The estimates of a call path; NULL without sampling by bytes. */
-ALWAYS_INLINE struct abi_flow *estimated_flow(short_key stack)
-{
-#ifdef SAMPLE_BYTES
-	return traffic_estimates.lookup(&stack);
-#else
-	return NULL;
-#endif
 }
 
 /* `bucket` is the bucket of its size, `label` is from heap_changes(). */
@@ -245,8 +89,8 @@ ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
 	if (traffic_is_late(&event))
 		return;
 
-	path_changes(event.stack, label, COUNTED_BYTES(b->size_bytes, e),
-		     COUNTED_BLOCKS(1, e));
+	path_changes(event.stack, label, COUNTED(b->size_bytes, e.bytes),
+		     COUNTED(1, e.blocks));
 
 	struct abi_traffic *path = path_of(event.stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
@@ -277,8 +121,8 @@ ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 
 	if (traffic_is_late(&event))
 		return;
 
-	path_changes(event.stack, label, -(u64)COUNTED_BYTES(b->size_bytes, e),
-		     -(u64)COUNTED_BLOCKS(1, e));
+	path_changes(event.stack, label, -(u64)COUNTED(b->size_bytes, e.bytes),
+		     -(u64)COUNTED(1, e.blocks));
 
 	struct abi_traffic *path = path_of(event.stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
@@ -309,7 +153,7 @@ ALWAYS_INLINE void path_resized(const struct abi_block *b, u64 new_bytes, u64 ti
 		return;
 
 	path_changes(event.stack, label,
-		     COUNTED_BYTES(new_bytes, new) - COUNTED_BYTES(b->size_bytes, old),
+		     COUNTED(new_bytes, new.bytes) - COUNTED(b->size_bytes, old.bytes),
 		     new.blocks - old.blocks);
 
 	struct abi_traffic *path = path_of(event.stack);
@@ -458,7 +302,7 @@ ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
 	struct estimate e = estimate_of(bytes);
 	u64 ticks = ABI_TICKS(b->thread, b->tick);
 
-	path_allocated(b, e, bucket, heap_changes(bytes, e.bytes));
+	path_allocated(b, e, bucket, heap_changes(COUNTED(bytes, e.bytes)));
 	outstanding_add(t->slot, bytes, e.bytes, ticks);
 	barrier_var(bucket);
 	if (s && bucket < ABI_SIZE_BUCKETS)
@@ -478,7 +322,7 @@ ALWAYS_INLINE void traffic_freed(const struct tracee *t, const struct abi_block 
 	u64 lifetime = abi_lifetime_bucket(age, tick_ns);
 
 	path_freed(old, e, ABI_LATE_FREED, is_temporary, lifetime,
-		   heap_changes(-(u64)old->size_bytes, -e.bytes));
+		   heap_changes(-(u64)COUNTED(old->size_bytes, e.bytes)));
 	outstanding_sub(t->slot, old->size_bytes, e.bytes);
 	thread_freed(t, old, 1, old->size_bytes);
 }
@@ -489,7 +333,7 @@ ALWAYS_INLINE void traffic_gone(u64 key, const struct abi_block *b)
 	struct estimate e = estimate_of(b->size_bytes);
 
 	path_freed(b, e, ABI_LATE_GONE, 0, 0,
-		   heap_changes(-(u64)b->size_bytes, -e.bytes));
+		   heap_changes(-(u64)COUNTED(b->size_bytes, e.bytes)));
 	outstanding_sub(ABI_KEY_SLOT(key), b->size_bytes, e.bytes);
 }
 
@@ -501,7 +345,7 @@ ALWAYS_INLINE void traffic_resized(const struct tracee *t, const struct abi_bloc
 	u64 ticks = tick_now();
 
 	path_resized(old, bytes, ticks, before, now,
-		     heap_changes(bytes - old->size_bytes, now.bytes - before.bytes));
+		     heap_changes(COUNTED(bytes - old->size_bytes, now.bytes - before.bytes)));
 	outstanding_add(t->slot, bytes - old->size_bytes, now.bytes - before.bytes,
 			ticks);
 	if (bytes < old->size_bytes) {

@@ -190,6 +190,8 @@ static bool add_hash_flags(struct source_flags *flags, const struct source_run *
 static bool add_block_flags(struct source_flags *flags, const struct source_facts *facts)
 {
 	const struct source_run *o = facts->run;
+	const struct sampling *sampling = &o->config->sampling;
+	uint32_t threshold = 0;
 	bool ok = true;
 
 	if (o->with_time)
@@ -201,18 +203,15 @@ static bool add_block_flags(struct source_flags *flags, const struct source_fact
 		ok &= source_flags_add(flags, "-DWALK_EXACT=1");
 	if (o->mappings)
 		ok &= source_flags_add(flags, "-DMAPPINGS");
-	if (o->config->min_size_bytes)
-		ok &= source_flags_add(flags, "-DMIN_SIZE=%" PRIu64 "ull",
-				       o->config->min_size_bytes);
-	if (o->config->max_size_bytes != UINT64_MAX)
-		ok &= source_flags_add(flags, "-DMAX_SIZE=%" PRIu64 "ull",
-				       o->config->max_size_bytes);
-	if (sampling_factor(&o->config->sampling) > 1)
-		ok &= source_flags_add(flags, "-DSAMPLE_THRESHOLD=%" PRIu32 "u",
-				       sampling_factor_threshold(&o->config->sampling));
-	if (sampling_is_by_size(&o->config->sampling))
-		ok &= source_flags_add(flags, "-DSAMPLE_BYTES");
-	return ok;
+	/* 0: all blocks are traced, or are sampled by their size. */
+	if (sampling_factor(sampling) > 1)
+		threshold = sampling_factor_threshold(sampling);
+	return ok &&
+	       source_flags_add(flags, "-DMIN_SIZE=%" PRIu64 "ull",
+				o->config->min_size_bytes) &&
+	       source_flags_add(flags, "-DMAX_SIZE=%" PRIu64 "ull",
+				o->config->max_size_bytes) &&
+	       source_flags_add(flags, "-DSAMPLE_THRESHOLD=%" PRIu32 "u", threshold);
 }
 
 static bool add_traffic_flags(struct source_flags *flags,
@@ -223,8 +222,7 @@ static bool add_traffic_flags(struct source_flags *flags,
 	       source_flags_add(flags, "-DTEMPORARY_EVENTS=%u",
 				facts->run->config->temporary_threshold + 1) &&
 	       source_flags_add(flags, "-DLATE_RING_PAGES=%ld",
-				(long)LATE_RING_BYTES / sysconf(_SC_PAGESIZE)) &&
-	       (!facts->run->peak || source_flags_add(flags, "-DWITH_PEAK"));
+				(long)LATE_RING_BYTES / sysconf(_SC_PAGESIZE));
 }
 
 static bool add_rule_flags(struct source_flags *flags, const struct source_facts *facts)

@@ -25,7 +25,9 @@ enum run_has {
 	HAS_SAMPLE_BYTES = 1 << 12,
 	HAS_CHECKS = 1 << 13,
 	HAS_TRAFFIC = 1 << 14,
-	HAS_CALLS = 1 << 15, /* MODE_CALLS */
+	HAS_PEAK = 1 << 15,
+	HAS_LATE = 1 << 16,  /* events of traffic that memtrace counts */
+	HAS_CALLS = 1 << 17, /* MODE_CALLS */
 };
 
 #define ALL_MODES 0
@@ -49,6 +51,7 @@ static const struct fragment {
 	{"maps.c", ALL_MODES, 0, 0},
 	{"unwind/maps.c", ALL_MODES, HAS_RULES, 0},
 	{"sample_bytes.c", ALL_MODES, HAS_SAMPLE_BYTES, 0},
+	{"no_sample_bytes.c", ALL_MODES, 0, HAS_SAMPLE_BYTES},
 	{"loops/may_goto.c", ALL_MODES, HAS_MAY_GOTO, 0},
 	{"loops/plain.c", ALL_MODES, 0, HAS_MAY_GOTO},
 	{"loop.c", ALL_MODES, 0, 0},
@@ -74,6 +77,14 @@ static const struct fragment {
 	{"check.c", MODE_CALLS, HAS_CHECKS, 0},
 	{"no_check.c", MODE_CALLS, 0, HAS_CHECKS},
 	{"cookies/call_meaning.c", MODE_CALLS, HAS_COOKIES, 0},
+	{"traffic/maps.c", ALL_MODES, HAS_TRAFFIC, 0},
+	{"traffic/estimates.c", ALL_MODES, HAS_TRAFFIC | HAS_SAMPLE_BYTES, 0},
+	{"traffic/no_estimates.c", ALL_MODES, HAS_TRAFFIC, HAS_SAMPLE_BYTES},
+	{"traffic/late.c", ALL_MODES, HAS_TRAFFIC | HAS_LATE, 0},
+	{"traffic/late_numbers.c", ALL_MODES, HAS_TRAFFIC | HAS_RULES, 0},
+	{"traffic/no_late_numbers.c", ALL_MODES, HAS_TRAFFIC, HAS_RULES},
+	{"traffic/peak.c", ALL_MODES, HAS_TRAFFIC | HAS_PEAK, 0},
+	{"traffic/no_peak.c", ALL_MODES, HAS_TRAFFIC, HAS_PEAK},
 	{"traffic.c", ALL_MODES, HAS_TRAFFIC, 0},
 	{"no_traffic.c", ALL_MODES, 0, HAS_TRAFFIC},
 	{"arrays/live.c", MODE_BLOCKS, HAS_ATOMICS, 0},
@@ -124,6 +135,7 @@ static unsigned bits_of(const struct source_run *o)
 	       (o->mappings ? HAS_MAPPINGS : 0) | (o->rules ? HAS_RULES : 0) |
 	       (sampling_is_by_size(&o->config->sampling) ? HAS_SAMPLE_BYTES : 0) |
 	       (o->checks ? HAS_CHECKS : 0) | (o->traffic ? HAS_TRAFFIC : 0) |
+	       (o->peak ? HAS_PEAK : 0) | (o->rules || o->peak ? HAS_LATE : 0) |
 	       (source_mode_can(o->mode, MODE_CALLS) ? HAS_CALLS : 0);
 }
 

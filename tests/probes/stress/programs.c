@@ -15,17 +15,6 @@
 #define RETURN on_return
 #endif
 
-#ifndef MIN_SIZE
-#define MIN_SIZE 0
-#endif
-#ifndef MAX_SIZE
-#define MAX_SIZE UINT64_MAX
-#endif
-#ifdef SAMPLE_THRESHOLD
-#define THRESHOLD SAMPLE_THRESHOLD
-#else
-#define THRESHOLD (UINT64_C(1) << 32)
-#endif
 #ifdef MAPPINGS
 #define FREE_ENTER ENTER
 #else
@@ -82,10 +71,10 @@ const struct host_programs host_programs = {
 #ifdef THREAD_SLOTS
 	.has_traffic = true,
 #endif
-#ifdef SAMPLE_BYTES
+#ifndef sample_of /* no_sample_bytes.c */
 	.is_sampled_by_bytes = true,
 #endif
 	.min_size = MIN_SIZE,
 	.max_size = MAX_SIZE,
-	.threshold = THRESHOLD,
+	.threshold = SAMPLE_THRESHOLD ? SAMPLE_THRESHOLD : UINT64_C(1) << 32,
 };

@@ -21,9 +21,9 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK(!has_flag(source, "-DFOLLOW_FORKS"));
 	CHECK_INT(source->values.of[ABI_RUN_START], 99);
 	CHECK(!has_flag(source, "-DTICK_JIFFIES"));
-	CHECK(!has_flag(source, "-DSAMPLE_THRESHOLD"));
-	CHECK(!has_flag(source, "-DMIN_SIZE"));
-	CHECK(!has_flag(source, "-DMAX_SIZE"));
+	CHECK(has_flag(source, "-DSAMPLE_THRESHOLD=0u"));
+	CHECK(has_flag(source, "-DMIN_SIZE=0ull"));
+	CHECK(has_flag(source, "-DMAX_SIZE=18446744073709551615ull"));
 	CHECK(!has_flag(source, "-DMAPPINGS"));
 	CHECK(!strstr(source->text, "probes/mappings.c"));
 	CHECK(!has_flag(source, "-DTHREAD_SLOTS"));
@@ -296,30 +296,35 @@ static void each_fragment_belongs_to_some_run(void)
 	const struct kernel_points points = {0};
 	const struct kernel_trace kernel = {0};
 	struct source_run run = defaults();
-	unsigned used[96] = {0};
+	unsigned used[128] = {0};
 	size_t count = 0;
 
 	run.event = &event;
 	run.kernel_points = &points;
 	run.kernel = &kernel;
-	run.rules = run.mappings = true;
 	for (size_t i = 0; i < TRACE_MODE_COUNT; i++) {
 		run.mode = &trace_modes[i]->source;
 		/* All that the newest kernels have, and what the oldest lack. */
 		run.cookies = run.sessions = run.may_goto = run.checks = true;
-		run.no_atomics = run.no_task_btf = run.traffic = false;
+		run.no_atomics = run.no_task_btf = false;
 		run.offsets = all_offsets;
+		run.mappings = run.rules = run.traffic = run.peak = true;
 		config.sampling.mean_bytes = 4096;
 		mark_fragments(&run, used);
 		run.cookies = run.sessions = run.may_goto = run.checks = false;
-		run.no_atomics = run.no_task_btf = run.traffic = true;
+		run.no_atomics = run.no_task_btf = true;
 		run.offsets = (struct kernel_offsets){0};
+		run.mappings = run.traffic = run.peak = false;
+		config.sampling.mean_bytes = 0;
+		mark_fragments(&run, used);
+		run.rules = false;
+		run.traffic = true;
 		mark_fragments(&run, used);
 	}
 	for (; embedded_probes[count].name; count++)
 		if (!used[count])
 			CHECK_FAIL("no run needs %s", embedded_probes[count].name);
-	CHECK(count > 30 && count < 96);
+	CHECK(count > 30 && count < sizeof(used) / sizeof(*used));
 }
 
 static void scopes_are_compiled_in(void)
