@@ -2,6 +2,5 @@
 /* The parent of the running process is not known, or its pid is one of another pid
  * namespace than memtrace's. No process is taken to use another one's memory. */
 
-#define parent_tgid()      0
-#define lender_tgid()      0
-#define shares_memory(ctx) 0
+#define parent_tgid() 0
+#define lender_tgid() 0

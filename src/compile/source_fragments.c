@@ -15,19 +15,20 @@ enum run_has {
 	HAS_MAY_GOTO = 1 << 4,
 	/* Offsets in its structures (struct kernel_offsets): offsets/. */
 	HAS_PARENT = 1 << 5,
-	HAS_TRAMPOLINE = 1 << 6,
-	HAS_CODE_PAGES = 1 << 7,
-	HAS_STACK_ENDS = 1 << 8,
-	HAS_INSTANCES = 1 << 9,
+	HAS_SHARED_MEMORY = 1 << 6,
+	HAS_TRAMPOLINE = 1 << 7,
+	HAS_CODE_PAGES = 1 << 8,
+	HAS_STACK_ENDS = 1 << 9,
+	HAS_INSTANCES = 1 << 10,
 	/* Of the configuration and the mode. */
-	HAS_MAPPINGS = 1 << 10,
-	HAS_RULES = 1 << 11,
-	HAS_SAMPLE_BYTES = 1 << 12,
-	HAS_CHECKS = 1 << 13,
-	HAS_TRAFFIC = 1 << 14,
-	HAS_PEAK = 1 << 15,
-	HAS_LATE = 1 << 16,  /* events of traffic that memtrace counts */
-	HAS_CALLS = 1 << 17, /* MODE_CALLS */
+	HAS_MAPPINGS = 1 << 11,
+	HAS_RULES = 1 << 12,
+	HAS_SAMPLE_BYTES = 1 << 13,
+	HAS_CHECKS = 1 << 14,
+	HAS_TRAFFIC = 1 << 15,
+	HAS_PEAK = 1 << 16,
+	HAS_LATE = 1 << 17,  /* events of traffic that memtrace counts */
+	HAS_CALLS = 1 << 18, /* MODE_CALLS */
 };
 
 #define ALL_MODES 0
@@ -70,6 +71,8 @@ static const struct fragment {
 	{"offsets/no_code_pages.c", ALL_MODES, 0, HAS_RULES | HAS_CODE_PAGES},
 	{"offsets/parent.c", ALL_MODES, HAS_PARENT, 0},
 	{"offsets/no_parent.c", ALL_MODES, 0, HAS_PARENT},
+	{"offsets/shared_memory.c", ALL_MODES, HAS_SHARED_MEMORY, 0},
+	{"offsets/no_shared_memory.c", ALL_MODES, 0, HAS_SHARED_MEMORY},
 	{"process.c", ALL_MODES, 0, 0},
 	{"sites.c", MODE_CALLS, 0, 0},
 	{"cookies/site_meaning.c", MODE_CALLS, HAS_COOKIES, 0},
@@ -128,6 +131,7 @@ static unsigned bits_of(const struct source_run *o)
 	       (o->may_goto ? HAS_MAY_GOTO : 0) |
 	       /* The kernel's number of a parent is one of the initial pid namespace. */
 	       (o->offsets.has_parent && !o->pid_namespace.inode ? HAS_PARENT : 0) |
+	       (o->offsets.has_parent ? HAS_SHARED_MEMORY : 0) |
 	       (o->offsets.has_trampoline ? HAS_TRAMPOLINE : 0) |
 	       (o->offsets.has_code_pages ? HAS_CODE_PAGES : 0) |
 	       (o->offsets.has_stack_ends ? HAS_STACK_ENDS : 0) |

@@ -261,6 +261,7 @@ static void unknown_offsets_have_substitutes(void)
 	CHECK_OFFSET(has_code_pages, "code_pages");
 	CHECK_OFFSET(has_stack_ends, "stack_ends");
 	CHECK_OFFSET(has_parent, "parent");
+	CHECK_OFFSET(has_parent, "shared_memory");
 #undef CHECK_OFFSET
 }
 
@@ -272,6 +273,8 @@ static void parents_are_of_the_initial_namespace(void)
 	run.offsets = all_offsets;
 	run.pid_namespace.inode = 1;
 	CHECK(has_fragment(&run, "no_parent") && !has_fragment(&run, "parent"));
+	/* Structures of the kernel are compared, not numbers. */
+	CHECK(has_fragment(&run, "shared_memory"));
 }
 
 /* Count a fragment of probes/ if it is part of the program of some kind of run. */
