@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps breakpoints in a process whose main thread has exited; for attach_multi.c. The
- * kernel sets the breakpoints of a link in the memory of the link's task. That is the
- * main thread, which has no memory after its exit (uprobe_multi_link_filter(),
- * kernel/trace/bpf_trace.c). The kernel still runs the link's program for hits by any
- * thread of the process. Existing breakpoints stay, but the kernel removes them when
- * another tracer detaches, and sets none in files that are mapped later. A disabled perf
- * event of a live thread makes the kernel keep the breakpoints and set new ones. If
- * threads end before an event can be opened for them, the events are opened for all
- * processes.
+ * Keeps breakpoints in a process whose main thread has exited, by disabled perf events of
+ * a live thread; for attach_multi.c. docs/mechanisms.md, "A process whose main thread has
+ * exited", says why. If threads end before an event can be opened for them, the events
+ * are opened for all processes.
  */
 #ifndef ATTACH_ATTACH_HOLD_H
 #define ATTACH_ATTACH_HOLD_H

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks that probe sites inside functions see the right results on this build. When a
- * function is first called, a probe is put on each of its `ret`s. These probes compare
- * what the next calls return with the results that the function's sites have read
- * (probes/check.c). They are removed after ABI_CHECK_AGREED calls or after
- * CHECK_LASTS_MS.
- *
- * If the sites of a function are wrong, the probes on its `ret`s stay and report its
- * results from then on; its sites are ignored. Single-stepping a `ret` is expensive but
- * always right.
- *
- * A thread attaches and detaches, since both block. The functions below must be called
- * from the thread that called checks_create().
+ * Checks that probe sites inside functions see the right results on this build
+ * (docs/probes.md, "Checked while it runs"): probes on each `ret` of a function compare
+ * what its next calls return (probes/check.c), for ABI_CHECK_AGREED calls or
+ * CHECK_LASTS_MS. A thread attaches and detaches, since both block. The functions below
+ * must be called from the thread that called checks_create().
  */
 #ifndef ATTACH_CHECKS_H
 #define ATTACH_CHECKS_H

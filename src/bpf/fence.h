@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits for BPF programs that are running. Programs that cannot sleep, like all of
- * memtrace's, run inside rcu_read_lock() (uprobe_prog_run() and __bpf_trace_run(),
- * kernel/trace/bpf_trace.c; bpf_prog_run_array_uprobe(), include/linux/bpf.h; before 6.0
- * trace_call_bpf()). An update of a map of maps waits for all such programs before it
- * returns, and user space may rely on that: maybe_wait_bpf_programs(),
- * kernel/bpf/syscall.c, synchronize_rcu(), since Linux 5.0. membarrier(2) would also
- * wait, but not if only one processor is online or if some run without ticks
- * (kernel/sched/membarrier.c).
+ * Waits for BPF programs that are running, by an update of a map of maps: the kernel
+ * returns from it when all of them have ended (since Linux 5.0). docs/mechanisms.md,
+ * "Kernel calls that wait", cites it.
  */
 #ifndef BPF_FENCE_H
 #define BPF_FENCE_H

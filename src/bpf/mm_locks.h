@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds processes that do not let the kernel into their address space: a thread holds the
- * process's mmap_lock for long. An example is a thread in mmap(2) of a file whose server
- * does not answer.
- *
- * To set or to remove a uprobe the kernel takes the mmap_lock of each process that maps
- * the file, one after the other. No signal interrupts this wait, and meanwhile no process
- * of the machine can fork (register_for_each_vma() in kernel/events/uprobes.c, which
- * holds dup_mmap_sem; dup_mmap() in mm/mmap.c). So look before, and set or remove no
- * probe while a lock is held.
- *
- * Reading /proc/PID/pagemap takes the lock for an instant, and a fatal signal ends the
- * wait (pagemap_read() in fs/proc/task_mmu.c).
+ * process's mmap_lock for long. Look before setting or removing a probe, and do neither
+ * while a lock is held: the kernel would wait, and no process of the machine could fork
+ * (docs/mechanisms.md, "Kernel calls that wait").
  */
 #ifndef BPF_MM_LOCKS_H
 #define BPF_MM_LOCKS_H

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes system calls that a fatal signal to this process cannot interrupt.
- *
- * To set or remove the breakpoint of a uprobe the kernel writes to the memory of each
- * process that maps the file. The write fails with EINTR if the calling task has a fatal
- * signal pending (__get_user_pages() of mm/gup.c). The kernel then leaves the breakpoints
- * in place and logs "leaking uprobe" (uprobe_unregister_nosync() of
- * kernel/events/uprobes.c). They cost the target a trap at each call for the rest of its
- * life. When a task exits and its descriptors are closed, no signal is pending any more.
- *
- * So tasks that are not threads of this process make these calls. They share its memory
- * and its descriptors, and survive its death.
+ * Makes system calls that a fatal signal to this process cannot interrupt. The kernel
+ * would leave breakpoints in the targets if the call that removes them were interrupted
+ * (docs/mechanisms.md, "Kernel calls that wait"). So tasks that are not threads of this
+ * process make these calls. They share its memory and its descriptors, and survive its
+ * death.
  */
 #ifndef BPF_SHIELD_H
 #define BPF_SHIELD_H

@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes inside an allocation function. Probes at the entry and at the return are two
- * hits for each call. A single probe is enough at a place where the result is already
- * determined and the requested size is still in a register. x86-64; pure: bytes in,
- * sites out.
- *
- * The function's control flow is followed from its first byte. An instruction is
- * "final" if on every path from it to a `ret` the result register does not change and
- * nothing is called. Each path enters final code once and does not leave it. So the
- * first emulated instruction of final code on each path sees each call once. On some
- * paths no register has the size any more at that point. Then an earlier site, which
- * exactly these paths pass, records the size (BODY_ENTRY).
- *
- * An allocator may call a function that does not return when a check fails. The code
- * does not say which functions do not return. A callee is assumed not to return if a
- * call to it is followed by nops or by the function's end, or if it ends that way
- * itself; but not if some call to it is followed by code that nothing else leads to. To
- * guard against a wrong assumption there is a site before each such call (BODY_STOP).
- *
- * Jumps from outside into the middle of the function cannot be seen; see place.h.
+ * Probes inside an allocation function. A single probe is enough at a place where the
+ * result is already determined and the requested size is still in a register; probes at
+ * the entry and at the return are two hits for each call. docs/probes.md, "One probe for
+ * a whole call", explains the search. x86-64; pure: bytes in, sites out.
  */
 #ifndef CODE_BODY_H
 #define CODE_BODY_H

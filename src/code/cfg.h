@@ -2,12 +2,8 @@
 /*
  * The control-flow graph of a function, made from its machine code: its instructions,
  * their successors, the position of the stack pointer, and how the function exits. Code
- * that the compiler split off (".cold") is part of it. x86-64; pure except for the
- * reads.
- *
- * The code does not say which calls never return. A callee is assumed not to return if
- * its name says so, or if a call to it is followed by nops or by the function's end,
- * and no call to it is followed by code that nothing else leads to.
+ * that the compiler split off (".cold") is part of it. Which callees never return is a
+ * guess: docs/probes.md, "Calls that do not return". x86-64; pure except for the reads.
  */
 #ifndef CODE_CFG_H
 #define CODE_CFG_H

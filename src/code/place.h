@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Choose the places in a function where probes cost least and still see every call. The
- * kernel emulates some instructions; all others it steps through in a copy, at about
- * twenty times the cost. So the best site is the first emulated instruction that every
- * call executes exactly once while the arguments are still in registers. x86-64; pure:
- * bytes in, place out.
- *
- * It is proven that the site is on an instruction boundary of the straight line from
- * the first byte; that every instruction on this line is known and continues at the
- * next one; and that no branch within `code` leads back into the line. Jumps from
- * outside `code`, for instance from a .cold part, and targets of indirect jumps cannot
- * be seen. Compilers do not make either end in the straight line before a function's
- * first branch.
+ * Choose the places in a function where probes cost least and still see every call: the
+ * first emulated instruction that every call executes exactly once while the arguments
+ * are still in registers. docs/probes.md, "The place of an entry probe", has the proof.
+ * x86-64; pure: bytes in, place out.
  */
 #ifndef CODE_PLACE_H
 #define CODE_PLACE_H

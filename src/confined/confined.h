@@ -2,26 +2,9 @@
 /*
  * A child process for work that is dangerous for root: parsing bytes that others have
  * written. It is a fork of this process without capabilities and without root's user id
- * (confined/shed.h), with no_new_privs and a seccomp filter, and without descriptors
- * except its socket. It answers requests one after the other. If it fails or is killed,
- * only the answer is lost.
- *
- * A reader (CONFINED_READER) opens no files. This process answers its system calls with
- * a path, as the policy decides (confined/broker.h). A client (CONFINED_CLIENT) keeps
- * access to files and sockets.
- *
- * A writer (CONFINED_WRITER) is for the opposite case: this process gives up privileges
- * for such work itself, and the child keeps root's user id and the capabilities to create
- * files. It also keeps the working directory. If this process is killed, the writer
- * removes what is incomplete and ends.
- *
- * A server (CONFINED_SERVER) answers clients of a socket that this process has opened. It
- * answers no requests of this process, but runs a function of its own. It opens no files
- * and no sockets, and may create threads.
- *
- * A scanner (CONFINED_SCANNER) stops other processes and reads their memory, which this
- * process gives up. It has not root's user id, keeps the capabilities for that, and opens
- * files for reading.
+ * (confined/shed.h), with no_new_privs, a seccomp filter and only its socket as a
+ * descriptor. It answers requests one after the other. If it fails or is killed, only the
+ * answer is lost.
  */
 #ifndef CONFINED_CONFINED_H
 #define CONFINED_CONFINED_H
@@ -39,10 +22,23 @@ struct confined;
 struct confined_server;
 
 enum confined_kind {
+	/* Opens no files. This process answers its system calls with a path, as the
+	 * policy decides (confined/broker.h). */
 	CONFINED_READER,
+	/* Keeps access to files and sockets. */
 	CONFINED_CLIENT,
+	/* For the opposite case: this process gives up privileges for such work itself.
+	 * The child keeps root's user id, the capabilities to create files, and the
+	 * working directory. If this process is killed, it removes what is incomplete
+	 * and ends. */
 	CONFINED_WRITER,
+	/* Answers clients of a socket that this process has opened. It answers no
+	 * requests of this process, but runs a function of its own. It opens no files
+	 * and no sockets, and may create threads. */
 	CONFINED_SERVER,
+	/* Stops other processes and reads their memory, which this process gives up. It
+	 * has not root's user id, keeps the capabilities for that, and opens files for
+	 * reading. */
 	CONFINED_SCANNER,
 };
 
@@ -78,7 +74,8 @@ struct confined_options {
 	struct broker_policy policy;
 	/* Fail instead of starting the child without a filter. */
 	bool needs_filter;
-	/* Longest answer of a client, ns: it is then killed. 0: no bound. */
+	/* Longest answer of a client, ns: it is then killed, as a reader is after a
+	 * minute. 0: no bound. */
 	uint64_t answer_ns;
 	/* Largest file that a client may write, bytes (RLIMIT_FSIZE). 0: no bound. */
 	uint64_t file_bytes;
@@ -113,14 +110,11 @@ struct confined_options {
 };
 
 /*
- * Start the child. If the kernel, or a sandbox around this process, permits no filter,
- * the child runs without one, and *ret_why says why (owned by the caller). Otherwise
- * *ret_why is NULL. A child without a filter has given up all other privileges, except
- * that a reader with a policy keeps the capabilities to open what it reads
- * (shed_for_reading()).
- *
- * Returns an error if memory or descriptors for a filter are exhausted: a target can
- * cause that.
+ * Start the child. Without a filter, because the kernel or a sandbox permits none, it
+ * runs with *ret_why set (owned by the caller; else NULL). Such a child has given up all
+ * other privileges; only a reader with a policy keeps the capabilities to open what it
+ * reads (shed_for_reading()). Fails if memory or descriptors for a filter are exhausted:
+ * a target can cause that.
  */
 struct error *confined_start(const struct confined_options *options,
 			     struct confined **ret, struct error **ret_why)
@@ -134,15 +128,11 @@ int confined_pid(const struct confined *confined);
 int confined_socket(const struct confined *confined);
 
 /*
- * Send a request and wait for the answer. `in` and `fd` (-1: none) are sent. The answer
- * is stored in `out`, which must be empty, and a descriptor sent with it in *ret_fd
- * (-1: none). If `ret_fd` is NULL such a descriptor is closed. Any thread may call;
- * calls wait for each other.
- *
- * Returns the service's errors, and ERROR_GONE: the child has exited, now or earlier,
- * or was a reader that was killed because it did not answer for a minute, or a client
- * that took longer than confined_options.answer_ns, or has used up its memory.
- * ERROR_NO_MEMORY means that this process has none left, or a writer.
+ * Send a request, with `in` and `fd` (-1: none), and wait for the answer. It is stored in
+ * `out`, which must be empty, and a descriptor sent with it in *ret_fd (-1: none; NULL:
+ * closed). Any thread may call; calls wait for each other. Returns the service's errors;
+ * ERROR_GONE: the child has exited, was killed (answer_ns) or has used up its memory;
+ * ERROR_NO_MEMORY: this process has none left, or a writer.
  */
 struct error *confined_call(struct confined *confined, uint32_t number,
 			    const struct strbuf *in, int fd, struct strbuf *out,

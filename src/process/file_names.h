@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device and inode numbers with which the kernel names a mapped file. perf events,
- * /proc/PID/maps and stat(2) each report them. On most file systems all three agree.
- * But
- *
- * - on overlayfs a mapping refers to the file of a layer. perf events name the layer's
- *   file (perf_event_mmap_event(), kernel/events/core.c); from 6.18 on, and in later
- *   stable kernels, the overlay's. /proc/PID/maps (show_map_vma(), fs/proc/task_mmu.c)
- *   names the layer's file before 6.8, and the overlay's since. stat(2) always gives
- *   the overlay's inode, with a special device if the layers are on several file
- *   systems (ovl_map_dev_ino(), fs/overlayfs/inode.c). After a copy-up the inodes
- *   differ too;
- * - on btrfs stat(2) gives a device number per subvolume.
- *
- * To get the names of a file that we can open, we map it ourselves and see how the
- * kernel reports the mapping. No other file has these names while it is open.
+ * The device and inode numbers with which the kernel names a mapped file: perf events,
+ * /proc/PID/maps and stat(2) each report them, and differ on some file systems
+ * (docs/mechanisms.md, "Device and inode of a mapped file"). To get the names of a file
+ * that we can open, we map it ourselves and see how the kernel reports the mapping.
  */
 #ifndef PROCESS_FILE_NAMES_H
 #define PROCESS_FILE_NAMES_H
@@ -65,12 +54,11 @@ static inline struct file_name file_name_of(const struct proc_mapping *m)
 }
 
 /*
- * Get the names of a regular file that is open for reading. False: not a regular file,
- * or it cannot be mapped. Nothing is mapped on file systems where all names agree, nor
- * on btrfs if stat(2) gives `wanted` (may be NULL). `reported` and `listed` can differ
- * only on file systems that map files of others; they are equal if perf events are
- * refused. If the caller is not the main thread, it must hold the table of descriptors
- * (util/fd_table.h).
+ * Get the names of a regular file that is open for reading. False: not a regular file, or
+ * it cannot be mapped. `wanted` may be NULL; on btrfs nothing is mapped if stat(2) gives
+ * it. `reported` and `listed` differ only on file systems that map files of others; they
+ * are equal if perf events are refused. A thread other than the main one must hold the
+ * table of descriptors (util/fd_table.h).
  */
 bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *ret);
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Access to the memory and the files of a process whose main thread may have exited,
- * for instance by pthread_exit() in main().
- *
- * For such a process /proc/PID still has the name, the state and the list of threads,
- * but not maps, exe, root and mem: the main thread gave these up when it exited
- * (exit_mm() and exit_fs(), kernel/exit.c). The directory of each other thread has
- * them. /proc/TID exists for each thread, although it is not listed (proc_pid_lookup(),
- * fs/proc/base.c). The thread that we use changes when it exits. Only the pidfd says
- * that the whole process has exited.
+ * Access to the memory and the files of a process whose main thread may have exited:
+ * through the directory of another thread, which has what /proc/PID lacks then
+ * (docs/mechanisms.md, "A process whose main thread has exited"). The thread that we use
+ * changes when it exits. Only the pidfd says that the whole process has exited.
  */
 #ifndef PROCESS_LIVE_THREAD_H
 #define PROCESS_LIVE_THREAD_H

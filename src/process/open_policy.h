@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files that a confined process may open (confined/broker.h): files of one traced
- * process at a time, and debug files of the machine.
- *
- * - /proc/PID of that process and of its threads, or the substitute for it
- *   (process/stand_in.h). Paths through its "root" are resolved below the process's root
- *   directory; no link leads out of it;
- * - paths below /usr/lib/debug and the directories named by the user, but links there
- *   that lead to a file system of the kernel;
- * - any other absolute path is resolved below the process's root directory, and refused
- *   on procfs, sysfs, tracefs and other file systems of the kernel;
- * - /dev/null.
- *
- * Below the process's root directory only these regular files are opened: files that the
- * process maps or could read itself (process/file_user.h), and /tmp/perf-PID.map if it is
- * its user's, or root's and readable for all.
- *
- * Of those it may read ELF files, files of /proc/PID, and /tmp/perf-PID.map. ELF files
- * whose symbol tables exceed the limits of elf/elf_tables.h are refused.
+ * process at a time, debug files of the machine, and /dev/null. docs/security.md,
+ * "Parsing", lists them. A process without /proc/PID has a substitute
+ * (process/stand_in.h). ELF files whose symbol tables exceed the limits of
+ * elf/elf_tables.h are refused.
  */
 #ifndef PROCESS_OPEN_POLICY_H
 #define PROCESS_OPEN_POLICY_H

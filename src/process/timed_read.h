@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accesses to a process that may hold the lock of its address space for ever, as a thread
- * in mmap(2) of a file whose server does not answer. Reading /proc/PID/maps, following a
- * link of /proc/PID/map_files and copying memory wait for this lock, and only a signal
- * that kills the whole process of the reader ends the wait (m_start() in
- * fs/proc/task_mmu.c, map_files_get_link() in fs/proc/base.c).
- *
- * So threads make these accesses (util/lanes.h), and the caller waits only for a time. A
- * thread that still waits then is left alone. Until it returns, the process is known to
- * hold its lock, and all calls for it return ETIMEDOUT at once. Then it serves again.
- *
+ * Accesses to a process that may hold the lock of its address space for ever
+ * (docs/mechanisms.md, "Kernel calls that wait"). Threads make these accesses
+ * (util/lanes.h), and the caller waits only for a time. Until a thread that still waits
+ * returns, all calls for that process return ETIMEDOUT at once. Then it serves again.
  * Before timed_read_enable(), and in children, the calling thread makes the accesses.
  */
 #ifndef PROCESS_TIMED_READ_H

@@ -120,24 +120,10 @@ bool report_row_shows(const struct report_row *row, size_t frame);
 #define REPORT_SUSPECT_INTERVALS 4
 
 /*
- * A call path that seems to leak. What it holds has a trend over the snapshots of the run
- * (snapshot_trend; blocks of every age), and all of these conditions hold:
- *  - There are at least REPORT_SUSPECT_INTERVALS intervals.
- *  - The line fitted to its bytes rises and fits with R^2 >= 0.8. Noise around a level
- *    (churn) and a cache that filled up early do not fit.
- *  - It does not shrink: its bytes shrank in at most a tenth of the intervals. With 10 or
- *    more intervals and R^2 >= 0.95 any number is allowed: such a call path leaks in
- *    addition to holding blocks that are in use for a while.
- *  - It grew more than it gave back: since it was first seen it has grown by at least
- *    twice its deepest fall below an earlier height. This excludes a sawtooth, however
- *    long its teeth are, once the first tooth has ended.
- *  - It still grows: the last new height is at most twice the mean distance between
- *    growing intervals ago. This excludes a full cache.
- *  - It is significant: over the traced time the line rises by at least a twentieth of
- *    what the call path holds.
- * Suspects some of whose blocks are unreachable come first, since that is proof; then
- * they are ranked by slope times R^2. A cache that is still filling and the first tooth
- * of a sawtooth cannot be distinguished from a leak; they are listed until that is over.
+ * A call path that seems to leak, by the trend of its bytes over the snapshots of the run
+ * (snapshot_trend; blocks of every age): docs/reading-reports.md, "Leak suspects".
+ * Suspects some of whose blocks are unreachable come first, since that is proof. Then
+ * they are ranked by slope times R^2.
  */
 struct report_suspect {
 	const struct report_row *row; /* built for the suspect; not in section->rows */

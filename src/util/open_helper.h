@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the system calls that may block on a file system: looking up a path, opening a
- * file, statfs(2) and readlink(2). If a server does not answer, such a call blocks, and
- * no signal interrupts it. Therefore a child process makes these calls. If it does not
- * answer in time the call fails here with ETIMEDOUT, and this process continues.
- *
- * Calls that the kernel can answer from its cache do not go through the child. A file
- * system that blocks one call gets no other call until it has answered. So a thousand
- * files on it cost no more time than one.
- *
- * A process has one such child. Any thread may call. Without a child (in a unit test,
- * with --replay, in a confined child) the calls are made in this process and may block.
+ * Makes the system calls that may block on a file system in a child process, and fails
+ * with ETIMEDOUT if it does not answer in time: docs/mechanisms.md, "Kernel calls that
+ * wait". A process has one such child. Any thread may call. Without a child (in a unit
+ * test, with --replay, in a confined child) the calls are made in this process and may
+ * block.
  */
 #ifndef UTIL_OPEN_HELPER_H
 #define UTIL_OPEN_HELPER_H

@@ -23,18 +23,11 @@ struct flame_options {
 };
 
 /*
- * Write a self-contained SVG (1.1): it loads no other file. The width of a frame is its
- * share of the bytes of all rows. Percentages are of live bytes: of a class of blocks
- * if the frame belongs to one, else of all. Frames narrower than a tenth of a pixel are
- * omitted. If more than 20,000 frames remain, the limit is doubled until they fit. The
- * page says how many are omitted; their bytes are part of their callers' frames. Order
- * and colours depend on names only. A script (flame.js) zooms, searches and shows
- * numbers; without it, and in print, the graph and its labels are readable. Every frame
- * is
- *
- * <g class="f" data-l="LEVEL" data-o="BYTES BEFORE IT" data-b="BYTES" data-n="BLOCKS">
- *
- * where level 0 is the single frame of all memory. The caller flushes and checks `out`.
+ * Write a self-contained SVG (1.1); docs/formats.md, "The flame graph", describes it.
+ * Order and colours depend on names only. The caller flushes and checks `out`. Every
+ * frame is
+ *     <g class="f" data-l="LEVEL" data-o="BYTES BEFORE IT" data-b="BYTES"
+data-n="BLOCKS"> where level 0 is the single frame of all memory.
  */
 struct error *flame_render(const struct report *report,
 			   const struct flame_options *options, FILE *out)
