@@ -46,6 +46,7 @@ struct reading {
 	VEC(struct target) targets;
 	VEC(struct visit) todo;
 	bool is_first; /* first reading: record callees, and ignore faults of the stack */
+	bool is_guessed; /* the size of the function is not known */
 };
 
 static void reading_deinit(struct reading *r)
@@ -77,7 +78,7 @@ static const char *add_range(struct reading *r, uint64_t start, uint64_t end)
 	if (r->range_count == CFG_RANGES_MAX)
 		return "it has too many parts";
 	if (end <= start || end - start > CFG_RANGE_MAX)
-		return "it is too long";
+		return CFG_TOO_LONG;
 	*range = (struct range){
 		.start = start,
 		.code = malloc(size),
@@ -89,21 +90,24 @@ static const char *add_range(struct reading *r, uint64_t start, uint64_t end)
 		return NO_MEMORY;
 	got = r->source->read(r->source->arg, start, range->code, size);
 	range->end = start + got;
-	return got ? NULL : "its code cannot be read";
+	return got ? NULL : CFG_NO_CODE;
 }
 
 /* Add a part of the function that is in another place. */
 static const char *add_part(struct reading *r, uint64_t address)
 {
 	uint64_t start, end;
+	uint8_t byte;
 
+	if (!r->source->read(r->source->arg, address, &byte, 1))
+		return CFG_NO_CODE;
 	if (!r->source->extent ||
 	    !r->source->extent(r->source->arg, address, &start, &end))
 		return "a jump leaves the function";
 	/* Code in two ranges would be read twice. */
 	for (size_t i = 0; i < r->range_count; i++)
 		if (start < r->ranges[i].end && end > r->ranges[i].start)
-			return "its parts overlap";
+			return CFG_PARTS_OVERLAP;
 	return add_range(r, start, end);
 }
 
@@ -361,6 +365,22 @@ static const char *read_insn(struct reading *r, const struct visit *v,
 	}
 }
 
+#define NO_SIZE "its size is not known"
+
+static const char *behind_end(const struct reading *r)
+{
+	return r->is_guessed ? NO_SIZE : CFG_NO_END;
+}
+
+/* Why there is no instruction. The end of a guessed range may cut one off. */
+static const char *no_insn(const struct reading *r, const struct range *range,
+			   uint64_t address)
+{
+	bool is_cut = r->is_guessed && range->end - address < INSN_LENGTH_MAX;
+
+	return is_cut ? NO_SIZE : CFG_NO_INSN;
+}
+
 static const char *visit(struct reading *r, const struct visit *v)
 {
 	struct range *range = range_of(r, v->address);
@@ -372,7 +392,7 @@ static const char *visit(struct reading *r, const struct visit *v)
 	const char *why;
 
 	if (!range)
-		return r->is_first ? NULL : "it goes on behind its end";
+		return r->is_first ? NULL : behind_end(r);
 	if (range->index[at]) {
 		struct cfg_insn *old = &r->cfg->insns.data[range->index[at] - 1];
 
@@ -382,14 +402,14 @@ static const char *visit(struct reading *r, const struct visit *v)
 	}
 	decode_at(range, v->address, &fresh.insn);
 	if (fresh.insn.kind == INSN_UNKNOWN)
-		return r->is_first ? NULL : "an instruction is not known";
+		return r->is_first ? NULL : no_insn(r, range, v->address);
 	for (size_t i = 0; i < fresh.insn.length; i++) {
 		if (range->inside[at + i])
-			return r->is_first ? NULL : "instructions overlap";
+			return r->is_first ? NULL : CFG_OVERLAP;
 		range->inside[at + i] = 1;
 	}
 	if (r->cfg->insns.len == CFG_INSNS_MAX)
-		return "it is too long";
+		return CFG_TOO_LONG;
 	why = read_insn(r, v, range, &fresh);
 	/* In the first reading this may be code after a call that does not return. */
 	if (why && strcmp(why, NO_MEMORY) && r->is_first)
@@ -507,6 +527,7 @@ static const char *find_first_range(struct reading *r, uint64_t address, uint64_
 		      !r->source->extent(r->source->arg, address, &start, &end))) {
 		start = address;
 		end = address + EXTENT_GUESS;
+		r->is_guessed = true;
 	}
 	/* An address inside another function is refused. */
 	return start == address ? add_range(r, start, end) : "it begins in another one";

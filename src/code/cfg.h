@@ -26,6 +26,14 @@
 /* The reason when the work is over (code/work.h). */
 #define CFG_TOO_MUCH "following its code would take too long"
 
+/* Reasons that no compiler's output gives: the code is damaged, or hostile. */
+#define CFG_TOO_LONG      "it is too long"
+#define CFG_OVERLAP       "instructions overlap"
+#define CFG_PARTS_OVERLAP "its parts overlap"
+#define CFG_NO_INSN       "an instruction is not known"
+#define CFG_NO_CODE       "it jumps to where the file has no code"
+#define CFG_NO_END        "it goes on behind its end"
+
 /* How a function is left at an instruction. */
 enum cfg_exit {
 	CFG_GOES_ON,

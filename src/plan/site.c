@@ -12,6 +12,7 @@
 #include "code/flow.h"
 #include "code/place.h"
 #include "code/reach.h"
+#include "plan/malformed.h"
 #include "plan/returns.h"
 #include "plan/site_entry.h"
 #include "code/start.h"
@@ -229,7 +230,8 @@ static bool find_bodies(struct site_code *c)
 
 		if (!ok || request.asked == RETURN_NO_SIZE ||
 		    has_known_body(c->file.allocator, found->function) ||
-		    has_sites(c, request.address))
+		    has_sites(c, request.address) ||
+		    malformed_overlap(c->file.allocator, found, &c->source))
 			continue;
 		c->asked_for = request.address;
 		if (!returns_find(&trial, &request, &sites) && sites.is_fused)
@@ -499,10 +501,39 @@ static void find_exits(struct site_code *c, const struct allocator_function *fou
 	return_sites_deinit(&sites);
 }
 
+/* Why the function's code is malformed: a static string. NULL: it is not. */
+static const char *malformed(const struct site_code *c,
+			     const struct allocator_function *found,
+			     const struct plan_site *site)
+{
+	const char *why = NULL;
+
+	if (arch.has_decoder)
+		why = malformed_overlap(c->file.allocator, found, &c->source);
+	if (!why && site->no_returns)
+		why = malformed_code(site->no_returns);
+	return why;
+}
+
+/* Give a function with malformed code what its first instruction can show. False:
+ * nothing. */
+static bool place_malformed(const struct site_code *c,
+			    const struct allocator_function *found, const uint8_t *code,
+			    struct plan_site *site, const char *why)
+{
+	return_sites_deinit(&site->returns);
+	site->no_returns = NULL;
+	site->reason = why;
+	site->wants_return = false;
+	return found->function->effect == EFFECT_FREE &&
+	       site_place_entry(&c->file, found, code, site);
+}
+
 bool site_place(struct site_code *c, const struct allocator_function *found,
 		struct plan_site *site)
 {
 	_cleanup_(freep) uint8_t *code = site_read_code(c->file.elf, &found->symbol);
+	const char *why;
 
 	site->reason = start_doubt(&c->starts, &found->symbol);
 	if (site->reason)
@@ -516,6 +547,9 @@ bool site_place(struct site_code *c, const struct allocator_function *found,
 		return true;
 	}
 	find_returns(c, found, site);
+	why = malformed(c, found, site);
+	if (why)
+		return place_malformed(c, found, code, site, why);
 	if (!site->no_returns)
 		return true;
 	if (is_thrown_through(found->function)) {

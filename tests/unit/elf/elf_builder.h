@@ -17,6 +17,7 @@
 
 #define BUILT_BASE        0x400000u /* address of the file's first byte */
 #define BUILT_CODE        0x100u    /* offset of the entry */
+#define BUILT_SIZE        16        /* size of a function, bytes */
 #define BUILT_SYMBOLS_MAX 95        /* symbols of a file */
 
 struct built_symbol {
@@ -100,7 +101,7 @@ static inline void built_make(struct built_image *image,
 			.st_info = ELF64_ST_INFO(s->bind, s->type),
 			.st_shndx = s->offset ? BUILT_STRTAB : SHN_UNDEF,
 			.st_value = s->offset ? BUILT_BASE + s->offset : 0,
-			.st_size = 16,
+			.st_size = BUILT_SIZE,
 		};
 		strings_size += size;
 	}
@@ -111,6 +112,13 @@ static inline void built_make(struct built_image *image,
 	for (size_t i = BUILT_CODE; i < image->size; i++)
 		image->bytes[i] = 0x98;
 	memcpy(image->bytes + BUILT_CODE, code, sizeof(code));
+#if defined(__x86_64__)
+	/* Each function ends with a ret: others would be malformed. */
+	for (size_t i = 0; i < count; i++)
+		if (symbols[i].offset &&
+		    symbols[i].offset <= BUILT_CODE + 0x700 - BUILT_SIZE)
+			image->bytes[symbols[i].offset + BUILT_SIZE - 1] = 0xc3;
+#endif
 
 	size_t note_at = built_append(image, &note, sizeof(note));
 	Elf64_Shdr sections[BUILT_SECTIONS] = {

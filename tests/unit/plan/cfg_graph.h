@@ -8,7 +8,8 @@
 
 #include "unit/code/cfg_made.h"
 
-#define LEAVES "a jump leaves the function"
+#define LEAVES  "a jump leaves the function"
+#define NO_CODE "it jumps to where the file has no code"
 
 /* --- functions ---------------------------------------------------------------------- */
 

@@ -154,7 +154,31 @@ static void not_understood(void)
 	CHECK_NONE("\x31\xc0", BEHIND);
 	CHECK_NONE("\x74\x01\xc3\x31\xc0", BEHIND);
 	/* push rbx; je 64 */
-	CHECK_NONE("\x53\x74\x40\x5b\xc3", LEAVES);
+	CHECK_NONE("\x53\x74\x40\x5b\xc3", NO_CODE);
+}
+
+/* What is behind the bytes that are read may belong to the function. */
+static void size_not_known(void)
+{
+	static uint8_t bytes[8192];
+	struct code code;
+	struct cfg cfg;
+
+	for (size_t i = 0; i < 2; i++) {
+		memset(bytes, 0x90, sizeof(bytes));
+		/* mov eax, 1 across the end of what is read */
+		if (i)
+			bytes[4094] = 0xb8;
+		code_init(&code, bytes, sizeof(bytes));
+		code.source.extent = NULL;
+		CHECK_STR(cfg_read(&code.source, BASE, 0, &cfg), "its size is not known");
+		cfg_deinit(&cfg);
+		CHECK_STR(cfg_read(&code.source, BASE, 4096, &cfg), i ? UNKNOWN : BEHIND);
+		cfg_deinit(&cfg);
+	}
+	bytes[100] = 0x06;
+	CHECK_STR(cfg_read(&code.source, BASE, 0, &cfg), UNKNOWN);
+	cfg_deinit(&cfg);
 }
 
 int main(void)
@@ -163,5 +187,6 @@ int main(void)
 	RUN(frames);
 	RUN(unknown_frames);
 	RUN(not_understood);
+	RUN(size_not_known);
 	return check_done();
 }
