@@ -142,11 +142,10 @@ _Static_assert(sizeof(struct abi_process) == 368, "no holes");
 
 /*
  * A family is a process with the children that it forked, and their children, as long as
- * all have the same code at the same addresses. Equal call paths of a family are one
- * stack. A family is identified by three numbers: the time when its first process took
- * its slot, that slot, and how often that process has left a family. The time is in units
- * of 1,024 ns and has 36 bits; no slot is given to two processes within one unit. A
- * process leaves its family when its code changes.
+ * all have the same code at the same addresses (docs/unwinding.md, "Stacks of forked
+ * processes"). Three numbers identify it: the time when its first process took its slot
+ * (36 bits, in units of 1,024 ns; no slot is given to two processes within one unit),
+ * that slot, and how often that process has left a family.
  */
 #define ABI_FAMILY_PARTING_BITS 12
 #define ABI_FAMILY(since_ns, slot)                                                       \
@@ -158,14 +157,11 @@ _Static_assert(sizeof(struct abi_process) == 368, "no holes");
 	(!(~(family) & ((1ull << ABI_FAMILY_PARTING_BITS) - 1)))
 
 /*
- * Code that mremap(2) moves, one record for each slot. The kernel does not report such
+ * Code that mremap(2) moves, one record for each slot: the kernel does not report such
  * moves. A call counts if it touches one of the ranges. They contain every pc that has an
  * unwind rule; [start, end); 0..0: unused. A move is under way from before the system
- * call until after it. Its begin and its end each add to code_changes.
- *
- * memtrace may add code to the ranges while other code is being moved onto it. Therefore
- * a call with MREMAP_FIXED is counted in `onto` before the ranges are checked. If
- * `version` has changed by the end of such a call, that is a change of the code, too.
+ * call until after it. Its begin and its end each add to code_changes. `onto` and
+ * `version`: docs/unwinding.md, "When code changes".
  */
 #define ABI_CODE_RANGES     22
 #define ABI_MOVERS          1024 /* threads that move code at the same time */
@@ -314,15 +310,9 @@ static inline uint32_t abi_sample_class(uint64_t size_bytes)
 /*
  * An open-addressing table of live blocks, in buckets of eight slots. abi_live_hash()
  * gives two buckets for a block; it goes to the one with fewer blocks at insertion. A
- * slot's key is 0 (empty), ABI_LIVE_CLAIMED (being written or removed) or the block's
- * key / 8. What does not fit goes to the hash `live_spill`, by the whole key: blocks with
- * two full buckets, sizes of 4 GiB and more, addresses that are not multiples of 8.
- *
- * The table grows while the probes use it. It has generations, each a map of its own with
- * twice as many buckets as the one before. The first one always exists. A program that
- * finds two buckets filled asks for the next one; memtrace adds it and then increments
- * `live_newest`. Blocks are put into the generation that `live_newest` names, and stay
- * where they are. They are looked for in all generations, the newest first.
+ * slot's key is 0 (empty), ABI_LIVE_CLAIMED (being written or removed) or the block's key
+ * / 8. docs/mechanisms.md, "Tables", says how it grows by generations while the probes
+ * use it, and which blocks go to the hash `live_spill`.
  */
 #define ABI_LIVE_WAYS    8
 #define ABI_LIVE_CLAIMED 1
@@ -399,31 +389,15 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
 }
 
 /*
- * The journal has the changes of blocks while memtrace reads the tables, in order. Each
- * entry is written before the table changes. The journal is needed because a table is not
- * read at one moment: a block can move from a part that is still unread to one that was
- * already read. The table as read, plus the journal up to an entry, is the state at that
- * entry.
- *
- * A program may find the journal closed, and change the table after a reading has begun,
- * in a part that was already read. It counts the change in `late_changes` before it ends.
- * memtrace reads the tables again if there was such a change, or if it met a half-made
- * change (ABI_LIVE_CLAIMED, ABI_PENDING_CHANGES). Before that, it waits until all
- * programs that ran when the reading began have ended (bpf/fence.h). In all other cases
- * the call of a program that still runs has not happened yet in the snapshot: the calling
- * thread is inside the probe.
- *
- * A program may also find the journal open, be preempted, and write its entry long after
- * that reading. Therefore readings use the two halves of the journal in turn. Each
- * reading starts to wait for all programs that run at that moment, and the next reading
- * does not begin before that wait is over. So all programs that wrote to a half have
- * ended when the half is used again.
- *
- * `journal` is an array of two maps, the halves. A half has only as many entries as
- * recent readings needed, because memtrace can replace it by a larger one between two
- * readings.
+ * The journal has the changes of blocks, in order, while memtrace reads the tables. Each
+ * entry is written before the table changes. The table as read, plus the journal up to an
+ * entry, is the state at that entry. docs/mechanisms.md, "The journal", covers programs
+ * that begin before a reading or end after it. `journal` is an array of two maps, the
+ * halves, which readings use in turn.
  */
-#define ABI_JOURNAL_ENTRIES        131072 /* in each half, at most */
+/* In each half, at most. A half has only as many entries as recent readings needed:
+ * memtrace can replace it by a larger one between two readings. */
+#define ABI_JOURNAL_ENTRIES        131072
 #define ABI_JOURNAL_HALF(draining) (((draining)-1) & 1)
 
 /* With the ring buffer that takes the place of the table (probes/hashes/live.c): added to

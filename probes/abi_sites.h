@@ -4,24 +4,12 @@
 #define PROBES_ABI_SITES_H
 
 /*
- * What a call at a probe site means. Packed into the attach cookie of the probe:
- *
- *   [0:3]    effect, ABI_EFFECT_...
- *   [4:7]    register of the size
- *   [8:11]   register of the number of elements, a factor of the size
- *   [12:15]  register of the old block
- *   [16:19]  register of the out pointer
- *   [20]     new blocks are not recorded
- *   [21]     sites inside the function see the result
- *   [22]     a check of the allocator has failed: the call never returns
- *   [23]     the function calls no function that is probed
- *   [24:31]  number of the allocator
- *   [32:47]  distance of the return address above the stack pointer, bytes, signed
- *   [48:63]  number of the site
- *
- * A register without an argument is ABI_ARG_NONE. allocator/allocator.h documents the
- * effects. enum insn_register (arch/insn_registers.h) numbers the registers.
+ * What a call at a probe site means, in one word: the attach cookie of the probe. The
+ * fields are below, each with its bits. A register without an argument is ABI_ARG_NONE.
+ * allocator/allocator.h documents the effects. enum insn_register (arch/insn_registers.h)
+ * numbers the registers.
  */
+/* [0:3] the effect */
 #define ABI_EFFECT_ALLOC      1
 #define ABI_EFFECT_ALLOC_OUT  2
 #define ABI_EFFECT_REALLOC    3
@@ -38,60 +26,41 @@
 
 #define ABI_ARG_NONE          4 /* number of the stack pointer: never an argument */
 
+/* Registers: [4:7] of the size, [8:11] of the number of elements (a factor of the size),
+ * [12:15] of the old block, [16:19] of the out pointer. */
 #define ABI_SITE(effect, size_arg, count_arg, old_arg, out_arg)                          \
 	((uint64_t)(effect) | (uint64_t)(size_arg) << 4 | (uint64_t)(count_arg) << 8 |   \
 	 (uint64_t)(old_arg) << 12 | (uint64_t)(out_arg) << 16)
-#define ABI_SITE_UNRECORDED       (1u << 20)
+#define ABI_SITE_UNRECORDED      (1u << 20) /* new blocks are not recorded */
+#define ABI_SITE_INSIDE          (1u << 21) /* sites inside the function see the result */
+#define ABI_SITE_STOPS           (1u << 22) /* an allocator's check failed: it never returns */
+#define ABI_SITE_ALONE           (1u << 23) /* it calls no function that is probed */
 
-#define ABI_SITE_INSIDE           (1u << 21)
-#define ABI_SITE_STOPS            (1u << 22)
-#define ABI_SITE_ALONE            (1u << 23)
+#define ABI_SITE_EFFECT(site)    ((site)&0xf)
+#define ABI_SITE_SIZE_ARG(site)  ((site) >> 4 & 0xf)
+#define ABI_SITE_COUNT_ARG(site) ((site) >> 8 & 0xf)
+#define ABI_SITE_OLD_ARG(site)   ((site) >> 12 & 0xf)
+#define ABI_SITE_OUT_ARG(site)   ((site) >> 16 & 0xf)
 
-#define ABI_SITE_EFFECT(site)     ((site)&0xf)
-#define ABI_SITE_SIZE_ARG(site)   ((site) >> 4 & 0xf)
-#define ABI_SITE_COUNT_ARG(site)  ((site) >> 8 & 0xf)
-#define ABI_SITE_OLD_ARG(site)    ((site) >> 12 & 0xf)
-#define ABI_SITE_OUT_ARG(site)    ((site) >> 16 & 0xf)
-
+/* [24:31] number of the allocator */
 #define ABI_MAX_ALLOCATOR_NUMBERS 255 /* the last one stands for all further ones */
 #define ABI_SITE_ALLOCATOR_SHIFT  24
 #define ABI_SITE_ALLOCATOR(site)  ((site) >> ABI_SITE_ALLOCATOR_SHIFT & 0xff)
 
-#define ABI_SITE_SP_SHIFT         32
-#define ABI_SITE_SP(delta)        ((uint64_t)(uint16_t)(delta) << ABI_SITE_SP_SHIFT)
-#define ABI_SITE_SP_DELTA(site)   ((int64_t)(int16_t)((site) >> ABI_SITE_SP_SHIFT))
+/* [32:47] distance of the return address above the stack pointer, bytes, signed */
+#define ABI_SITE_SP_SHIFT       32
+#define ABI_SITE_SP(delta)      ((uint64_t)(uint16_t)(delta) << ABI_SITE_SP_SHIFT)
+#define ABI_SITE_SP_DELTA(site) ((int64_t)(int16_t)((site) >> ABI_SITE_SP_SHIFT))
 
-#define ABI_MAX_SITES             4096 /* the last one stands for all further sites */
-#define ABI_SITE_NUMBER_SHIFT     48
-#define ABI_SITE_NUMBER(site)     ((uint32_t)((site) >> ABI_SITE_NUMBER_SHIFT))
+/* [48:63] number of the site */
+#define ABI_MAX_SITES         4096 /* the last one stands for all further sites */
+#define ABI_SITE_NUMBER_SHIFT 48
+#define ABI_SITE_NUMBER(site) ((uint32_t)((site) >> ABI_SITE_NUMBER_SHIFT))
 
 /*
- * A site inside a function at which the result is settled. Both effects:
- *
- *   [0:3]    ABI_EFFECT_RESULT or ABI_EFFECT_WHOLE
- *   [4:19]   the result, see below
- *   [20:23]  the caller's rbp is saved so many words below the return address; 0: it is
- *            still in the register
- *   [24]     a condition of the processor decides
- *   [25:28]  that condition (SDM volume 2, appendix B.1.4.7)
- *   [31]     new blocks are not recorded
- *   [32:46]  distance of the return address above the stack pointer, bytes
- *   [47]     the code there has no unwind information
- *
- * ABI_EFFECT_RESULT ends a call that has a record:
- *
- *   [29]     calls of other functions may come here as well
- *   [30]     a call without a record fails here
- *   [48:63]  the result when the condition holds
- *
- * ABI_EFFECT_WHOLE sees the whole call:
- *
- *   [29]     the result is settled only if the condition holds; 0: only if it does not
- *   [48:51]  register of the size, a word of pt_regs
- *   [52:59]  number of the allocator
- *   [60]     ABI_WHOLE_PRODUCT
- *
- * A result is a kind [0:2] and a signed payload [3:15].
+ * A site inside a function at which the result is settled. ABI_EFFECT_RESULT ends a call
+ * that has a record; ABI_EFFECT_WHOLE sees the whole call. The fields are below, each
+ * with its bits. A result is a kind [0:2] and a signed payload [3:15].
  */
 #define ABI_RESULT_REGISTER 1 /* in the register: the payload is its word in pt_regs */
 #define ABI_RESULT_FRAME    2 /* in the word at the stack pointer + 8 * payload */
@@ -100,28 +69,41 @@
 
 #define ABI_RESULT(kind, payload)                                                        \
 	((uint64_t)(((uint64_t)(int64_t)(payload) << 3 | (kind)) & 0xffff))
-#define ABI_RESULT_KIND(value)     ((value)&7)
-#define ABI_RESULT_PAYLOAD(value)  ((uint64_t)((int64_t)((uint64_t)(value) << 48) >> 51))
+#define ABI_RESULT_KIND(value)    ((value)&7)
+#define ABI_RESULT_PAYLOAD(value) ((uint64_t)((int64_t)((uint64_t)(value) << 48) >> 51))
 
-#define ABI_RESULT_VALUE0_SHIFT    4
-#define ABI_RESULT_VALUE0(site)    ((uint32_t)((site) >> ABI_RESULT_VALUE0_SHIFT & 0xffff))
-#define ABI_RESULT_VALUE1_SHIFT    48
-#define ABI_RESULT_VALUE1(site)    ((uint32_t)((site) >> ABI_RESULT_VALUE1_SHIFT & 0xffff))
-#define ABI_RESULT_BP_SHIFT        20
-#define ABI_RESULT_BP_WORDS(site)  ((site) >> ABI_RESULT_BP_SHIFT & 0xf)
+/* [4:19] the result */
+#define ABI_RESULT_VALUE0_SHIFT 4
+#define ABI_RESULT_VALUE0(site) ((uint32_t)((site) >> ABI_RESULT_VALUE0_SHIFT & 0xffff))
+/* [20:23] the caller's rbp is saved so many words below the return address; 0: it is
+ * still in the register */
+#define ABI_RESULT_BP_SHIFT       20
+#define ABI_RESULT_BP_WORDS(site) ((site) >> ABI_RESULT_BP_SHIFT & 0xf)
+/* [24] a condition of the processor decides, [25:28] which one (SDM volume 2, appendix
+ * B.1.4.7) */
 #define ABI_RESULT_HAS_CONDITION   (1u << 24)
 #define ABI_RESULT_CONDITION_SHIFT 25
 #define ABI_RESULT_CONDITION(site) ((site) >> ABI_RESULT_CONDITION_SHIFT & 0xf)
-#define ABI_RESULT_SP_DELTA(site)  ((site) >> ABI_SITE_SP_SHIFT & 0x7fff)
-#define ABI_RESULT_NO_CFI          (1ull << 47)
-#define ABI_RESULT_SHARED          (1u << 29)
-#define ABI_RESULT_FAILS_ALONE     (1u << 30)
-#define ABI_RESULT_UNRECORDED      (1u << 31)
-#define ABI_WHOLE_WHEN_TAKEN       (1u << 29)
-#define ABI_WHOLE_SIZE_SHIFT       48
-#define ABI_WHOLE_SIZE_REG(site)   ((uint32_t)((site) >> ABI_WHOLE_SIZE_SHIFT & 0xf))
-#define ABI_WHOLE_ALLOCATOR_SHIFT  52
-#define ABI_WHOLE_ALLOCATOR(site)  ((uint32_t)((site) >> ABI_WHOLE_ALLOCATOR_SHIFT & 0xff))
+#define ABI_RESULT_UNRECORDED      (1u << 31) /* new blocks are not recorded */
+/* [32:46] distance of the return address above the stack pointer, bytes */
+#define ABI_RESULT_SP_DELTA(site) ((site) >> ABI_SITE_SP_SHIFT & 0x7fff)
+#define ABI_RESULT_NO_CFI         (1ull << 47) /* the code there has no unwind information */
+
+/* ABI_EFFECT_RESULT: */
+#define ABI_RESULT_SHARED      (1u << 29) /* calls of other functions may come here, too */
+#define ABI_RESULT_FAILS_ALONE (1u << 30) /* a call without a record fails here */
+/* [48:63] the result when the condition holds */
+#define ABI_RESULT_VALUE1_SHIFT 48
+#define ABI_RESULT_VALUE1(site) ((uint32_t)((site) >> ABI_RESULT_VALUE1_SHIFT & 0xffff))
+
+/* ABI_EFFECT_WHOLE: the result is settled only if the condition holds; 0: only if not. */
+#define ABI_WHOLE_WHEN_TAKEN (1u << 29)
+/* [48:51] register of the size, a word of pt_regs */
+#define ABI_WHOLE_SIZE_SHIFT     48
+#define ABI_WHOLE_SIZE_REG(site) ((uint32_t)((site) >> ABI_WHOLE_SIZE_SHIFT & 0xf))
+/* [52:59] number of the allocator */
+#define ABI_WHOLE_ALLOCATOR_SHIFT 52
+#define ABI_WHOLE_ALLOCATOR(site) ((uint32_t)((site) >> ABI_WHOLE_ALLOCATOR_SHIFT & 0xff))
 /* The size is a product, which may have overflowed if the call fails. */
 #define ABI_WHOLE_PRODUCT (1ull << 60)
 
@@ -144,17 +126,13 @@ _Static_assert(sizeof(struct abi_site_at) == 24, "no holes");
 
 /*
  * Sites inside functions are checked (attach/checks.h): each `ret` of a function has a
- * probe while its first calls are compared. The meaning of such a probe:
- *
- *   [0:3]    ABI_EFFECT_CHECK
- *   [4:19], [29], [47]  as for ABI_EFFECT_RESULT
- *   [25]     compare only the low 32 bits of the result
- *   [26]     the `ret` is in the function itself, so each call that ends here has passed
- *            a site
- *   [48:63]  number of the check
+ * probe while its first calls are compared. Its effect is ABI_EFFECT_CHECK. It has a
+ * result [4:19] and bits 29 and 47 like ABI_EFFECT_RESULT.
  */
-#define ABI_CHECK_SHORT        (1u << 25)
-#define ABI_CHECK_OWN          (1u << 26)
+#define ABI_CHECK_SHORT (1u << 25) /* compare the low 32 bits of the result only */
+/* The `ret` is in the function itself, so each call that ends here has passed a site. */
+#define ABI_CHECK_OWN (1u << 26)
+/* [48:63] number of the check */
 #define ABI_CHECK_NUMBER_SHIFT 48
 #define ABI_CHECK_NUMBER(site) ((uint32_t)((site) >> ABI_CHECK_NUMBER_SHIFT))
 

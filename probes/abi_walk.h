@@ -12,15 +12,9 @@
 
 /*
  * `stack_index` maps the hash of a stack to its number. A hash has two buckets of eight
- * words; each word is 0 or tag << 24 | number. `check` in the stack's record is a second
- * hash. A word is the stack's only if the tag and the `check` of the record with that
- * number agree; the tag alone proves nothing.
- *
- * The index is an array of up to ABI_INDEX_PARTS maps. The first one is small, and the
- * last one large enough for all stacks. memtrace adds the next one when there are as many
- * stacks as the last one so far has buckets. A hash has two buckets in each. A stack goes
- * to the first of them that has a free word. No word ever becomes free, so all processors
- * that insert the same stack at the same time meet in one bucket.
+ * words; each word is 0 or tag << 24 | number. A word is the stack's only if the tag and
+ * the `check` of the record with that number, a second hash, agree; the tag alone proves
+ * nothing. docs/mechanisms.md, "The index of stacks", says how it grows.
  */
 #define ABI_INDEX_PARTS       3
 #define ABI_STACK_WAYS        8
@@ -50,13 +44,11 @@ struct abi_stack_key {
 #define ABI_PCS_BLOCK_BYTES(depth) ((ABI_PCS_BLOCK + (depth)) * 8)
 
 /*
- * `stacks` and `stack_pcs` grow while the probes use them. Each is an array of maps, with
- * parts of equal size. The first part always exists; memtrace adds the others in order. A
- * program that stores a stack wakes memtrace if fewer than STACKS_AHEAD parts follow the
- * stack's part (STACK_PCS_AHEAD), but not in the first eighth of the first part
- * (ABI_PART_EIGHTH). If its part is missing, the program sends the stack to the miss
- * handler (struct abi_walked), which adds the part. A program without unwind rules has no
- * miss handler and counts the stack in ABI_STACKS_FULL.
+ * `stacks` and `stack_pcs` grow while the probes use them (docs/mechanisms.md, "The index
+ * of stacks"). Each is an array of maps, with parts of equal size. If its part is
+ * missing, a program sends the stack to the miss handler (struct abi_walked), which adds
+ * the part. A program without unwind rules has no miss handler and counts the stack in
+ * ABI_STACKS_FULL.
  */
 #define ABI_PARTS_MAX             256
 #define ABI_PART_EIGHTH(elements) ((elements) / 8)
@@ -93,10 +85,7 @@ enum abi_stack_end {
 
 /* The two hashes of a stack. Begin with the family, the allocator and the seed of the
  * run, then take a step for each frame, and one for the end and the gap. `check` is never
- * 0. A target does not know the seed, and cannot make stacks that have one hash. The
- * multiplication at the begin is needed: without it the family would merely offset the
- * first address, and calls of two processes at exactly that distance would have the same
- * hash. */
+ * 0. A target does not know the seed, and cannot make stacks that have one hash. */
 struct abi_stack_hash {
 	uint64_t hash, check;
 };
@@ -106,6 +95,9 @@ struct abi_stack_hash {
  * of their times agree, in units of 1,024 ns. */
 #define ABI_WHOSE(family, allocator) ((family) ^ (uint64_t)(allocator) << 56)
 
+/* The multiplication is needed: without it the family would merely offset the first
+ * address, and calls of two processes at exactly that distance would have the same hash.
+ */
 static inline void abi_stack_hash_begin(struct abi_stack_hash *h, uint64_t family,
 					uint32_t allocator, uint64_t seed)
 {
@@ -237,18 +229,11 @@ _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 /* --- unwind tables ---------------------------------------------------------------- */
 
 /*
- * The unwind rules of whole files, shared by all processes that map them. A probe
- * searches them if `rules` has no rule for a call site. There are three maps:
- *
- * `layouts` has the mappings of an address space, by the number in abi_process.layout. A
- * layout is never changed; a new one replaces it.
- *
- * `unwind_pages` has a file's rules, one region of the file's address space at a time.
- * Page 0 of a region (struct abi_unwind_index) says where the other pages begin. Those
- * (struct abi_unwind_page) have pairs: an offset in the region, and the number of the
- * rule from that offset on.
- *
- * `unwind_rules` has the rules by number. Number 0 is UNWIND_NONE.
+ * The unwind rules of whole files, shared by all processes that map them:
+ * docs/unwinding.md, "The unwind tables". A probe searches them if `rules` has no rule
+ * for a call site. There are three maps: `layouts` has the mappings of an address space,
+ * `unwind_pages` the rules of a file by offset, and `unwind_rules` the rules by number.
+ * Number 0 is UNWIND_NONE.
  */
 #define ABI_UNWIND_REGION_BITS 16
 #define ABI_UNWIND_RULES       8192
@@ -262,7 +247,8 @@ _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 #define ABI_UNWIND_KEY(file, address, page)                                              \
 	((uint64_t)(file) << 40 | (address) >> ABI_UNWIND_REGION_BITS << 8 | (page))
 
-/* `count` pages follow. Page i + 1 begins at offset start[i]; start[0] is 0. */
+/* Page 0 of a region. `count` pages follow. Page i + 1 begins at offset start[i];
+ * start[0] is 0. */
 struct abi_unwind_index {
 	uint16_t start[ABI_UNWIND_INDEX_PAGES];
 	uint64_t count;
@@ -271,7 +257,8 @@ struct abi_unwind_index {
 	uint64_t unused[22];
 };
 
-/* Rows in ascending order of their offsets. Unused rows have offset 0xffff and the rule
+/* Rows in ascending order of their offsets in the region. rule[i] is the number of the
+ * rule from offset[i] on. Unused rows have offset 0xffff and the rule
  * of the last row. */
 struct abi_unwind_page {
 	uint16_t offset[ABI_UNWIND_PAGE_ROWS];
@@ -292,6 +279,7 @@ struct abi_layout_range {
 	uint32_t pages, file;
 };
 
+/* Found by its number, abi_process.layout. Never changed; a new one replaces it. */
 struct abi_layout {
 	uint64_t start[ABI_LAYOUT_RANGES]; /* ascending; ABI_NOWHERE after the last one */
 	struct abi_layout_range range[ABI_LAYOUT_RANGES];
@@ -344,12 +332,10 @@ static inline uint64_t abi_mix(uint64_t rule)
 #define ABI_MISS_ALL_PAGES 64
 
 /*
- * Only the part of the stack that has changed is copied into the ring. The probes keep
- * the pages of the previous walk, and so does memtrace. Both start with pages of zeros.
- * The pages are in a room. Each processor has several rooms, because a program can be
- * preempted by another thread's program. A program claims a room for its walk, so the
- * walks of a room are in order. Successive walks of one thread send little more than what
- * the thread has changed in between.
+ * Only the part of the stack that has changed since the previous walk is copied into the
+ * ring. The probes keep the pages of that walk, and so does memtrace. Both start with
+ * pages of zeros. The pages are in a room. A program claims a room for its walk, so the
+ * walks of a room are in order. docs/unwinding.md, "Copies of stacks", has the reasons.
  */
 #define ABI_MISS_ROOMS 4 /* for each processor; a power of two */
 

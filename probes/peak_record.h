@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * What was live when the heap was largest, by call path. Pure functions, compiled into
- * the probes and into memtrace. docs/peak.md explains them.
- *
- * Each event (an allocation, a free, a resize) first changes the live bytes of the whole
- * heap, by one atomic operation. This gives the event its place in the order of all
- * events, and its label: the number of the first peak that includes the event. Then the
- * event is added to the record of its call path, in any order: the record keeps the
- * events of its newest label apart from the events before them. A call path held at the
- * last peak what its events with labels up to the number of that peak add up to.
+ * the probes and into memtrace. docs/peak.md explains them: "One order of all events" the
+ * word of the heap and the label of an event, "Call paths" the records.
  */
 #ifndef PROBES_PEAK_RECORD_H
 #define PROBES_PEAK_RECORD_H

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * One step of a stack walk, as pure functions: registers and the words that they point to
- * in, the registers of the caller out. Compiled into the probes and into memtrace.
- * memtrace's own unwinder makes the rules, and the tests compare the two.
- *
- * The caller of these functions reads the words; the functions say where the words are
- * and what follows from them. They do not branch on a rule, because the verifier would
- * follow both sides of each branch.
+ * in, the registers of the caller out. Compiled into the probes and into memtrace. The
+ * caller reads the words; the functions say where the words are and what follows from
+ * them. They do not branch on a rule: the verifier would follow both sides of each
+ * branch.
  */
 #ifndef PROBES_UNWIND_STEP_H
 #define PROBES_UNWIND_STEP_H
@@ -55,19 +53,12 @@ static inline int unwind_step_fp(struct unwind_regs *regs, uint64_t saved_bp,
 /* --- by rule ---------------------------------------------------------------------- */
 
 /*
- * A rule is the unwind information (DWARF 5 section 6.4) of one pc in one word:
- *
- *   [0:3]    type, UNWIND_...
- *   [4:6]    where the caller's bp is, UNWIND_BP_...
- *   [7]      UNWIND_PLAIN
- *   [8:15]   addend, / 8, signed: added to the word that gives the CFA
- *   [16:31]  offset of the saved bp, / 8, signed
- *   [32:63]  offset of the CFA from its register, signed
- *
- * The CFA is the caller's stack pointer. On x86-64 the return address is the word below
- * it (psABI figure 3.3). Code that differs has UNWIND_SLOW.
+ * A rule is the unwind information (DWARF 5 section 6.4) of one pc in one word. The
+ * fields are below, each with its bits. The CFA is the caller's stack pointer. On x86-64
+ * the return address is the word below it (psABI figure 3.3). Code that differs has
+ * UNWIND_SLOW.
  */
-#define UNWIND_TYPE(rule) ((rule)&0xf)
+#define UNWIND_TYPE(rule) ((rule)&0xf) /* [0:3] the type */
 
 /* Types without unwind_step(): the caller is found otherwise, or not at all. */
 #define UNWIND_NONE   0 /* no rule for the pc */
@@ -87,7 +78,7 @@ static inline int unwind_step_fp(struct unwind_regs *regs, uint64_t saved_bp,
 /* The caller is on another stack, see unwind_switch_fault(). */
 #define UNWIND_SP_SWITCH     14 /* two words, at sp + offset - 8 */
 
-#define UNWIND_BP_MODE(rule) ((rule) >> 4 & 7)
+#define UNWIND_BP_MODE(rule) ((rule) >> 4 & 7) /* [4:6] where the caller's bp is */
 
 /* Bit 1: bp is saved. Bit 2: the offset is relative to bp if bp is saved; otherwise bp is
  * lost. Bit 0: the saved bp is next to the return address. */
@@ -97,14 +88,17 @@ static inline int unwind_step_fp(struct unwind_regs *regs, uint64_t saved_bp,
 #define UNWIND_BP_AT_BP     6 /* saved at bp + offset, in realigned frames */
 #define UNWIND_BP_UNDEFINED 4
 
-/* Set in nearly all rules: the CFA is a register plus an offset, and bp is unchanged or
- * saved at an offset from the CFA. unwind_step_plain() is sufficient for such a rule. */
+/* [7] Set in nearly all rules: the CFA is a register plus an offset, and bp is unchanged
+ * or saved at an offset from the CFA. unwind_step_plain() is sufficient for such a rule.
+ */
 #define UNWIND_PLAIN 0x80
 #define UNWIND_IS_PLAIN(type, bp_mode)                                                   \
 	(((type)&0xe) == UNWIND_SP && !((bp_mode)&UNWIND_BP_UNDEFINED))
 
-/* `bp_offset` and `addend` are in bytes, multiples of 8. The arguments are not checked.
- * With UNWIND_BP_BELOW `bp_offset` must be -16. */
+/* The other fields, signed: [8:15] the addend, / 8, which is added to the word that gives
+ * the CFA; [16:31] the offset of the saved bp, / 8; [32:63] the offset of the CFA from
+ * its register. `bp_offset` and `addend` are in bytes, multiples of 8. The arguments are
+ * not checked. With UNWIND_BP_BELOW `bp_offset` must be -16. */
 #define UNWIND_RULE(type, cfa_offset, addend, bp_mode, bp_offset)                        \
 	((uint64_t)(type) | (uint64_t)(bp_mode) << 4 |                                   \
 	 (UNWIND_IS_PLAIN(type, bp_mode) ? UNWIND_PLAIN : 0) |                           \
@@ -149,13 +143,11 @@ static inline int unwind_switches(uint64_t rule)
 }
 
 /*
- * A goroutine has a small stack, so Go calls C on the stack of the thread. The
- * goroutine's stack may move during the call. Therefore runtime.asmcgocall keeps two
- * words in its frame: `depth`, the distance of the stack pointer from the end of the
- * goroutine's stack; and behind it, at unwind_cfa_at(), the address of the goroutine's
- * struct g. That struct begins with the bounds of the stack, `low` and `high`
- * (src/runtime/asm_amd64.s, runtime2.go). The word for unwind_cfa_from() is `high` -
- * `depth`. Returns 0 if it is within the bounds.
+ * Go calls C on the stack of the thread: docs/unwinding.md, "Go". runtime.asmcgocall
+ * keeps two words in its frame: `depth`, and behind it, at unwind_cfa_at(), the address
+ * of the goroutine's struct g, which begins with the bounds of the stack, `low` and
+ * `high` (src/runtime/asm_amd64.s, runtime2.go). The word for unwind_cfa_from() is `high`
+ * - `depth`. Returns 0 if it is within the bounds.
  */
 static inline uint64_t unwind_switch_fault(uint64_t depth, uint64_t low, uint64_t high)
 {
