@@ -124,15 +124,10 @@ static const struct alloc_function tcmalloc_functions[] = {
 
 /*
  * In mimalloc the alignment follows the size, except in the functions named as in POSIX
- * and C. Left out are:
- *
- * - *_reallocf and mi_reallocarr: they call functions of this table, and free the block
- *   themselves on failure;
- * - mi_strdup and similar functions: the size is not an argument;
- * - mi_heap_destroy: it frees blocks without naming them.
- *
- * mi_expand() returns the block or NULL. As a number, the block's address is at least
- * the size asked for, and NULL is less, which is what EFFECT_RESIZE needs.
+ * and C. *_reallocf and mi_reallocarr are left out: they call functions of this table,
+ * and free the block themselves on failure. docs/limitations.md, "Allocators and their
+ * functions", has the others. mi_expand() returns the block or NULL. As numbers, these
+ * are at least and less than the size asked for, as EFFECT_RESIZE needs.
  */
 static const struct alloc_function mimalloc_functions[] = {
 	ALLOC("mi_malloc", 0),

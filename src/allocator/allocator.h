@@ -156,26 +156,10 @@ struct allocator_options {
 };
 
 /*
- * Find the allocators in the target's executable mappings: the executable first, then
- * the other files in address order. Of more than 1,024 files the likely allocators come
- * first; the remaining files are not opened once one allocator is found. glibc's
- * dynamic linker is skipped.
- *
- * A family counts in a file when the file defines at least one allocating and one
- * freeing function of the family. Linkers make hidden functions local, so local symbols
- * count too:
- *
- * - those with a prefixed name;
- * - those with a plain name, if the file imports none of the common functions, and
- *   defines another function of the family as a global symbol or is named by --lib.
- *
- * The C++ operators new and delete count if the file has an allocator that they belong
- * to, or defines them itself. Those of the C++ runtimes do not count: they call malloc.
- *
- * If an executable has no symbol table, its debug file is searched
- * (process/debug_file.h). Files that cannot be read because of a limit are skipped. If
- * no allocator is found, the error of the first such file is returned. ERROR_NOT_FOUND
- * says what was searched and what is missing, and names --lib.
+ * Find the allocators in the target's executable mappings: docs/allocators.md, "How
+ * allocators are found", has the order and what counts. Files that cannot be read because
+ * of a limit are skipped. If no allocator is found, the error of the first such file is
+ * returned. ERROR_NOT_FOUND says what was searched and what is missing, and names --lib.
  */
 struct error *allocators_find(const struct proc *proc, const struct proc_maps *maps,
 			      const struct allocator_options *options,

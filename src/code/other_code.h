@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the processes that map a file as code, and the pages of this code that may differ
- * from the file. A probe for more than one process sets a breakpoint in all of them. A
- * process that has changed the code at its place would then execute the file's
- * instruction, or an instruction that the breakpoint has cut in two.
- *
- * A page that a process has not written to is the page cache's, as in all other
- * processes. /proc/PID/pagemap tells these pages from private ones
- * (Documentation/admin-guide/mm/pagemap.rst, bit 61). So only few pages have to be read
- * and compared.
+ * from the file: docs/probes.md, "Code in memory". /proc/PID/pagemap tells private pages
+ * from pages of the page cache (Documentation/admin-guide/mm/pagemap.rst, bit 61), so
+ * only few pages have to be read and compared.
  */
 #ifndef CODE_OTHER_CODE_H
 #define CODE_OTHER_CODE_H
@@ -34,13 +29,10 @@ struct error *other_code_add(struct other_code *others, int pid,
 
 /*
  * Find the code of a file, with these names, that may differ from it in any process.
- * `path` leads to the file: it may be mapped under other names, too
- * (process/file_pages.h), which have the same inode number in overlays of one file
- * system. The mappings of all processes are read at most once a second, and take at most
- * a tenth of the time. A search ends after 10 s. A process has an unread run if the time
- * ran out before it was read, if it cannot be read, or if it maps the file more often
- * than any real program. The result is borrowed until the next call. Errors:
- * ERROR_NO_MEMORY, and ERROR_IO: the processes cannot be listed.
+ * `path` leads to the file, which may be mapped under other names, too
+ * (process/file_pages.h): with the same inode number in overlays of one file system. A
+ * search ends after 10 s; mappings are read at most once a second, for a tenth of the
+ * time. Borrowed until the next call. ERROR_NO_MEMORY; ERROR_IO: cannot list processes.
  */
 struct error *other_code_find(struct other_code *others, const struct file_names *file,
 			      const char *path, const struct other_runs **ret)

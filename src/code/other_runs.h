@@ -16,7 +16,10 @@ struct other_run {
 	uint64_t address;      /* in the process */
 	uint64_t file_offset;  /* bytes */
 	uint64_t size;         /* bytes */
-	bool is_unread;        /* it must not be compared, and has no address or file */
+	/* It must not be compared, and has no address or file: the time ran out before
+	 * the process was read, or it cannot be read, or it maps the file more often than
+	 * any real program. */
+	bool is_unread;
 };
 
 struct other_runs {

@@ -29,16 +29,9 @@ void starts_init(struct starts *starts, const struct cfi *cfi, int fd);
 void starts_deinit(struct starts *starts);
 
 /*
- * Why the symbol's address is not known to be a function's start: a static string.
- * NULL: it is one.
- *
- * A breakpoint inside an instruction destroys the code of every process that maps the
- * file. The symbol may come from a forged debug file, or from a process that parses ELF
- * files and was taken over by one. So only the file itself is trusted, and memtrace
- * reads it with its own code. The unwind information is read first. If it has no entry
- * for the address, the file's own tables must have a symbol there, with a size and
- * outside of all other functions, and decoding the instructions from the preceding
- * function must arrive at it.
+ * Why the symbol's address is not known to be a function's start: a static string. NULL:
+ * it is one. A breakpoint inside an instruction destroys code, and the symbol may be
+ * forged, so only the file itself is trusted: docs/probes.md, "Where a function begins".
  */
 const char *start_doubt(struct starts *starts, const struct elf_symbol *symbol);
 

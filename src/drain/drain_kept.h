@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The blocks of the last reading, kept for the next one: while nothing is allocated or
- * freed, a report skips reading the tables, which takes milliseconds.
- *
- * Each change of the tables also changes a counter of the probes, but a program may count
- * before it changes the tables or after. So blocks are used again only if the counters
- * were the same at two readings in a row and are the same now, and if all programs that
- * were running at the first of these have ended. Then
- * - a program that counted before has ended before the second reading, which saw its
- *   change;
- * - a program that has not counted yet is still running: its change may come later.
+ * freed, a report skips reading the tables, which takes milliseconds. docs/mechanisms.md,
+ * "When blocks are used again", says when the probes' counters prove that.
  */
 #ifndef DRAIN_DRAIN_KEPT_H
 #define DRAIN_DRAIN_KEPT_H

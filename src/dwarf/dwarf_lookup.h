@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source frames from one file's DWARF, read with libdw. Compilation units are found by
- * the ranges of their DIEs (clang writes no .debug_aranges). Functions are found in a
- * list that is made from a unit's DIEs at the first lookup in that unit. Inlined
- * functions are found by a search below the function's DIE (DWARF 5, sections 3.1.1 and
- * 3.3.8). A skeleton unit has its functions in its split unit, if that is found, but
- * keeps its lines itself.
- *
- * Some functions of libdw open files by names from the DWARF. They are not used:
+ * Source frames from one file's DWARF, read with libdw; docs/mechanisms.md, "Source
+ * lines". Some functions of libdw open files by names from the DWARF. They are not used:
  * dwarf_cu_info() for the DIE of a split unit, dwarf_attr_integrate() on a skeleton,
  * dwarf_getalt() with no file set.
  */

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source lines and inlined functions for addresses of one process.
- *
- * memtrace uses libdw, but not libdwfl on top of it. libdwfl maps every file (if the
- * target truncates one, SIGBUS would end memtrace), opens paths by name in our mount
- * namespace, accepts gzip bombs as ELF files, and its standard callbacks ask debuginfod
- * without the user asking for it. Here every file comes from util/regular_file.h, and
- * servers are asked only if the user wants that.
- *
- * Unusable files are not errors for the caller: a file without debug info, or with
- * damaged or too much debug info, gives no frames, and line_finder_next_missing() names
- * it.
+ * Source lines and inlined functions for addresses of one process, by libdw without
+ * libdwfl (docs/mechanisms.md, "Source lines"). Unusable files are not errors for the
+ * caller: a file without debug info, or with damaged or too much debug info, gives no
+ * frames, and line_finder_next_missing() names it.
  */
 #ifndef DWARF_LINES_H
 #define DWARF_LINES_H

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A split unit: the DIEs of a compilation unit that lie in a .dwo file, while a
- * skeleton unit in the program's file has its line table and its addresses (DWARF 5,
- * section 3.1.2). Private to the readers of DWARF.
- *
- * libdw walks the DIEs. The only way to tell libdw which skeleton a file belongs to is
- * to let libdw open and map the file by the name in the DWARF. Data that needs the
- * skeleton is therefore read here: strings and addresses by index, and range lists.
+ * A split unit: the DIEs of a compilation unit that lie in a .dwo file, while a skeleton
+ * unit in the program's file has its line table and its addresses (DWARF 5, section
+ * 3.1.2). Data that needs the skeleton is read here: strings and addresses by index, and
+ * range lists (docs/mechanisms.md, "Source lines"). Private to the readers of DWARF.
  */
 #ifndef DWARF_SPLIT_UNIT_H
 #define DWARF_SPLIT_UNIT_H

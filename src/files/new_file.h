@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Write a file atomically: it appears complete or not at all. The data goes to a file
- * without a name (O_TMPFILE) or, where the file system lacks O_TMPFILE, to a temporary
- * name in the same directory. The file gets its name when all data is on disk. Until then
- * an existing file of that name stays as it is. If writing fails or memtrace is killed,
- * nothing of the new file is left behind, except that SIGKILL may leave a temporary name.
- * memtrace runs as root in other users' directories, so the file has mode 0600 and a
- * symbolic link in its place is not followed.
- *
- * Two names are written to directly: "-", which is standard output, and "/dev/null".
+ * Write a file atomically: it appears complete, when all data is on disk, or not at all.
+ * Until then an existing file of that name stays as it is. "-", which is standard output,
+ * and "/dev/null" are written to directly. memtrace runs as root in other users'
+ * directories, so the file has mode 0600 and a symbolic link in its place is not
+ * followed. docs/formats.md, "How a file is written".
  */
 #ifndef FILES_NEW_FILE_H
 #define FILES_NEW_FILE_H

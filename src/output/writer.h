@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The output files of a run that reads snapshots as root. memtrace gives up root's user
- * id and all capabilities before it reads a snapshot (output/offline.h), so it can create
- * no files in root's directories then. The child process memtrace-write can: it creates
- * the files, passes their descriptors, and gives them their names (files/new_file.h). The
- * child has the names from the options. A request has only the number of an output and
- * the numbers for % sequences, and each output is written once, or up to 1,000 times by
- * the screen of --live, which never has --force. So code that has taken
- * over memtrace can choose one file for each output, among those whose names differ in
- * these numbers. It replaces an existing file only with --force.
+ * id and all capabilities before it reads a snapshot (output/offline.h). So the child
+ * process memtrace-write creates files in root's directories: it passes their
+ * descriptors, and gives them their names (files/new_file.h). docs/security.md,
+ * "Privileges", says how requests limit code that has taken over memtrace.
  */
 #ifndef OUTPUT_WRITER_H
 #define OUTPUT_WRITER_H

@@ -54,7 +54,9 @@ uint64_t event_period(const struct event_spec *spec);
 /* Are the event's probes in files, rather than in the kernel? */
 bool event_is_in_file(enum event_kind kind);
 
-/* A place in a file. */
+/* A place in a file. A place inside a function is taken only where decoding the function
+ * from its first byte leads to the beginning of an instruction: any other probe would
+ * destroy the target's code. The place of a USDT probe has passed usdt_file_check(). */
 struct event_site {
 	struct target_file *file; /* held */
 	uint64_t offset;          /* file offset, bytes */
@@ -84,14 +86,10 @@ struct event_sites {
 
 /*
  * Find the places of an event that is in a file. A name without '/' matches the name of a
- * file that the process has mapped, up to a dot; a path is resolved in the process's
- * mount namespace. `proc` NULL: the file is in ours, and a name has to be a path. A place
- * inside a function is taken only where decoding the function from its first byte leads
- * to the beginning of an instruction: any other probe would destroy the target's code. A
- * place of a USDT probe must pass usdt_file_check(). ERROR_NOT_FOUND: the file does not
- * exist, or lacks the function or USDT probe; then the message has the nearest names.
- * ERROR_UNSAFE: the code in the memory of the process differs from the file.
- * ERROR_UNSUPPORTED: one of the places cannot be probed.
+ * mapped file, up to a dot; a path is resolved in the process's mount namespace. `proc`
+ * NULL: the file is in ours, by its path. ERROR_NOT_FOUND: the file, function or USDT
+ * probe does not exist (with the nearest names). ERROR_UNSAFE: the code in memory
+ * differs. ERROR_UNSUPPORTED: a place cannot be probed.
  */
 struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
 			       const struct proc_maps *maps,

@@ -145,8 +145,12 @@ struct plan_skip {
 /* An allocator of a file. */
 struct plan_object {
 	struct allocator allocator;
-	char *build_id;              /* of its file, or NULL */
-	VEC(struct plan_site) sites; /* in the order of the table of functions */
+	char *build_id; /* of its file, or NULL */
+	/* In the order of the table of functions. Functions at the same address
+	 * (aliases), and a function that begins with a jump to another one, share a
+	 * site, under the name that comes first. With options.mappings the free family
+	 * has return probes too, so that an munmap inside a free is known as nested. */
+	VEC(struct plan_site) sites;
 	VEC(struct plan_skip) skipped;
 	VEC(const struct alloc_function *) missing; /* common functions not found */
 	struct work work;                           /* of analysing its code */
@@ -168,14 +172,10 @@ struct plan {
 };
 
 /*
- * Build the plan for `proc`, whose mappings are `maps`: an object for each allocator
- * that allocators_find() finds. Functions of one object at the same address (aliases)
- * get one site, under the name that comes first in the table. So does a function that
- * begins with a jump to another one. With options.mappings the free family gets return
- * probes too, so that an munmap inside a free is known to be nested. Errors: as for
- * allocators_find(); ERROR_NOT_FOUND: no object has options.function;
- * ERROR_UNSUPPORTED: none of the allocating or none of the freeing functions can be
- * probed; ERROR_UNSAFE: the same, because of options.refuse_returns(),
+ * Build the plan for `proc`, whose mappings are `maps`: an object for each allocator that
+ * allocators_find() finds. Errors: as for allocators_find(); ERROR_NOT_FOUND: no object
+ * has options.function; ERROR_UNSUPPORTED: none of the allocating or none of the freeing
+ * functions can be probed; ERROR_UNSAFE: the same, because of options.refuse_returns(),
  * or because the process has changed the functions' code in its memory.
  */
 struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds places inside a function where its result is known. They replace a return
- * probe, which would rewrite the target's stack. Each path to a return passes one of
- * them, with the result in a known place. Tail calls are followed into the functions
- * that they jump to.
- *
- * Of all such sets of places the cheapest is chosen (code/cut.h): the kernel emulates
- * some instructions, and steps through all others at ten times the price. At a
- * conditional jump the flags tell which branch will be taken, so it can be a site for
- * one branch only.
+ * Finds places inside a function where its result is known, so that it needs no return
+ * probe, which would rewrite the target's stack: docs/probes.md, "Result sites". Each
+ * path to a return passes one of them. Tail calls are followed into the functions that
+ * they jump to. Of all such sets of places the cheapest is chosen (code/cut.h).
  */
 #ifndef PLAN_RETURNS_H
 #define PLAN_RETURNS_H

@@ -29,18 +29,10 @@ bool debug_file_is_needless(struct elf_file *file);
 
 /*
  * Look for the debug file of `file`, whose path in the target is `module_path`, and let
- * elf_file_find_functions() search it too. These paths are tried below our own root
- * directory:
- *
- * - /usr/lib/debug/.build-id/XX/YYYY.debug;
- * - /usr/lib/debug/DIRECTORY/NAME, where DIRECTORY is the file's directory and NAME is
- *   the name in .gnu_debuglink;
- *
- * then, below the root directory of the target `proc` (NULL: skip this), the same two,
- * DIRECTORY/NAME and DIRECTORY/.debug/NAME. Files that do not fit are skipped. A file of
- * the target is opened only if the target may read it. Without a build-id it must also
- * belong to root, to the target or to the owner of `file`, and no symbolic link may lead
- * to it.
+ * elf_file_find_functions() search it too. docs/allocators.md, "How allocators are
+ * found", lists the paths. Below the root directory of `proc` (NULL: skip it) a file is
+ * opened only if the target may read it. Without a build-id it must also belong to root,
+ * the target or the owner of `file`, and no symbolic link may lead to it.
  */
 struct error *debug_file_find(struct elf_file *file, const struct proc *proc,
 			      const char *module_path, struct debug_file *ret)

@@ -26,8 +26,9 @@ struct proc_maps {
 	VEC(struct proc_mapping) mappings; /* in address order */
 };
 
-/* How the kernel writes a newline in a path, and what it appends to the path of a file
- * without a name. */
+/* How the kernel writes a newline in a path (fs/proc/task_mmu.c), and what it appends to
+ * the path of a file without a name (fs/d_path.c). It escapes nothing else, not even the
+ * backslash. Both are ambiguous, because a file's name may contain these texts. */
 #define MAPS_DELETED     " (deleted)"
 #define MAPS_DELETED_LEN (sizeof(MAPS_DELETED) - 1)
 #define MAPS_NEWLINE     "\\012"
@@ -35,14 +36,10 @@ struct proc_maps {
 
 /*
  * Append the mappings in `text` (`size_bytes` long, lines ended by a newline) to `ret`.
- * ERROR_MALFORMED gives the number of the line. A line that overlaps the previous one
- * is skipped: the file is not read atomically, and callers want address order.
- *
- * The kernel (fs/proc/task_mmu.c, fs/d_path.c) writes a newline in a path as "\012" and
- * escapes nothing else, not even the backslash. It appends " (deleted)" to the path of
- * a file without a name. Both are ambiguous, because a file's name may contain these
- * texts. This function decodes "\012" and cuts " (deleted)"; maps_settle_names() then
- * checks the files.
+ * ERROR_MALFORMED gives the number of the line. A line that overlaps the previous one is
+ * skipped: the file is not read atomically, and callers want address order. Decodes
+ * "\012" and cuts " (deleted)", which are ambiguous; maps_settle_names() then checks the
+ * files.
  */
 struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *ret)
 	__attribute__((warn_unused_result));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Start a program so that it can be traced from its beginning. It is stopped when its
- * libraries are mapped and before any of their code or its own has run.
+ * Start a program so that it can be traced from its beginning. A dynamically linked one
+ * is held where its dynamic linker announces the mapped libraries to debuggers
+ * (_dl_debug_state with RT_CONSISTENT, <link.h>): glibc and musl run initializers after
+ * that. A static program is held at its first instruction.
  */
 #ifndef PROCESS_SPAWN_H
 #define PROCESS_SPAWN_H
@@ -26,16 +28,11 @@ struct spawn {
 #define SPAWN_NOT_EXECUTABLE 126
 
 /*
- * Run the program `file` with `argv`, our environment, working directory and terminal,
- * and hold it. A `file` without a slash is looked up in PATH; NULL means argv[0]. While
- * it is held, the child dies with us. ERROR_NOT_FOUND: the command does not exist.
- * ERROR_PERMISSION: it may not be run. ERROR_GONE: it exited before it could be held.
- *
- * A dynamically linked program is held where its dynamic linker announces the mapped
- * libraries to debuggers (_dl_debug_state with RT_CONSISTENT, <link.h>). glibc and musl
- * run initializers after that. A static program is held at its first instruction.
- * `elf_reader` (elf/elf_reader.h) reads the dynamic linker's file; NULL: the calling
- * process reads it.
+ * Run the program `file` (NULL: argv[0]; without a slash it is looked up in PATH) with
+ * our environment, working directory and terminal, and hold it. While held, the child
+ * dies with us. `elf_reader` (elf/elf_reader.h) reads the dynamic linker's file; NULL:
+ * the caller does. ERROR_NOT_FOUND: no such command. ERROR_PERMISSION: it may not be run.
+ * ERROR_GONE: it exited before it could be held.
  */
 struct error *spawn_start(const char *file, char *const argv[],
 			  struct elf_reader *elf_reader, struct spawn *ret)

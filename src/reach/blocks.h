@@ -24,15 +24,9 @@
 
 /*
  * The blocks in one GiB of addresses. The range of their addresses is divided into parts
- * of 1 << shift bytes.
- *
- * Few blocks, or such that start anywhere: there is about one part for each block. It has
- * a cell, with the number of a block. The block of a word is found from there on, by
- * starts and ends.
- *
- * Many small blocks: all start at multiples of a part. The starts are bits. One access
- * to a group gives the number of the block, and most often no other one is needed:
- * programs seldom have pointers into the middle of blocks.
+ * of 1 << shift bytes. Many small blocks, which all start at multiples of a part, are in
+ * groups: the starts are bits. Few blocks, or blocks that start anywhere, are in cells:
+ * about one part for each block. docs/unreachable.md, "How a block is found".
  */
 struct reach_cluster {
 	uint64_t low, high; /* first and last address that belongs to a block; a block

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All formats, a row each: FORMAT(NAME, SHOWN, FILE, ABLE, WORDS). NAME_renderer renders
- * it. The includer defines FORMAT(). No include guard: the file is included more than
- * once.
- *
- * SHOWN: REPORTS if --format takes the name, else HIDDEN.
- * FILE: OUTPUT_FILE (enum output_kind, format.h) is the file that is written in this
- * format, or NONE.
- * ABLE: a set of enum format_ability (format.h).
- * WORDS: what the help of --format says of it; "" if HIDDEN.
+ * it. SHOWN: REPORTS if --format takes the name, else HIDDEN. FILE: OUTPUT_FILE (enum
+ * output_kind, format.h) is the file that is written in this format, or NONE. ABLE: a set
+ * of enum format_ability. WORDS: the help of --format; "" if HIDDEN. The includer defines
+ * FORMAT(); no include guard: the file is included more than once.
  */
 /* clang-format off */
 FORMAT(text, REPORTS, NONE, FORMAT_SHAPES | FORMAT_GROUPS | FORMAT_TREES,

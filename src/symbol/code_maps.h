@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The code that a process has mapped, and function names of mapped files that are no
- * longer found at their paths.
- *
- * libbcc opens a file for each line of /proc/PID/maps, searches all lines for each
- * address, and keeps a descriptor for each path. It is therefore shown only some of the
- * lines. If several mappings show the same part of the same file, the first one stands
- * for all. At most 4,096 lines with 1,024 files are shown, the lowest and the highest
- * ones first (util/ends_first.h). Code in other mappings has no function names. Files
- * whose path has 4,096 characters, and files in memory (memfd_create(2)), are not shown
- * to libbcc: memtrace reads their names itself.
+ * longer found at their paths. libbcc is shown only some of the lines of /proc/PID/maps:
+ * docs/mechanisms.md, "Names of functions", says which and why.
  */
 #ifndef SYMBOL_CODE_MAPS_H
 #define SYMBOL_CODE_MAPS_H

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protects this process's descriptors while libbcc makes or frees a symcache. libbcc
- * 0.26 to 0.32 may then close() a number read from uninitialized memory
- * (ModulePath::fd_, fixed in 0.33 by iovisor/bcc pull request 5193). That could close a
- * BPF link, or the file that the report goes to. memtrace therefore defines close()
- * itself: during a guard it refuses to close descriptors that were open when the guard
- * began, on the guard's thread. The guard also keeps libbcc's warnings, which contain
- * raw paths of the target, from stdout and stderr.
+ * Protects this process's descriptors while libbcc makes or frees a symcache, when some
+ * versions may close() any of them: docs/mechanisms.md, "Names of functions". The guard
+ * also keeps libbcc's warnings, which contain raw paths of the target, from stdout and
+ * stderr.
  */
 #ifndef SYMBOL_FD_GUARD_H
 #define SYMBOL_FD_GUARD_H

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of code that a JIT compiler made, from /tmp/perf-PID.map: lines of "START SIZE
- * NAME", hexadecimal numbers (tools/perf/Documentation/jit-interface.txt in the
- * kernel). The file lies in the target's root directory, and PID is the pid in the
- * target's own pid namespace. The file is hostile. It is read only if it is a regular
- * file, not a symbolic link, and owned by the user whose files the target creates, or by
- * root if all may read it (file_user_trusts()). What
- * counts is the user id for files (fsuid). A setuid program has the real user id of who
- * starts it. At most 256 MiB
- * and 4 million names are read. Each byte is read once as long as the file only grows.
+ * NAME", hexadecimal numbers (tools/perf/Documentation/jit-interface.txt in the kernel).
+ * The file lies in the target's root directory, and PID is the pid in the target's own
+ * pid namespace. It is hostile: docs/security.md, "Files" and "Size", says which one is
+ * read and how much.
  */
 #ifndef SYMBOL_PERF_MAP_H
 #define SYMBOL_PERF_MAP_H

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and lines of processes, read by a confined child (confined/confined.h), since
- * ELF, DWARF and mangled names may be made by the target. If the child ends, another
- * one is started, a few times. The process whose request ended the child gets no more
- * new names; all others are unaffected.
- *
- * The lookups of one report have a limit of time (READER_REPORT_NS). What is not known by
- * then is put off (struct symbol), and looked up in the next reports.
+ * Names and lines of processes, read by a confined child (confined/confined.h). If the
+ * child ends, another one is started, a few times. The process whose request ended the
+ * child gets no more new names; all others are unaffected. The lookups of one report have
+ * a limit of time (READER_REPORT_NS). Names that are missing then are put off (struct
+ * symbol) to the next reports.
  */
 #ifndef SYMBOL_READER_H
 #define SYMBOL_READER_H

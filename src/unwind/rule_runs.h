@@ -15,7 +15,11 @@
 /* A rule that holds from this address up to the next run. */
 struct rule_run {
 	uint64_t start; /* in the image's address space */
-	uint64_t rule;  /* probes/unwind_step.h; UNWIND_NONE: no rule holds for the run */
+	/* probes/unwind_step.h. UNWIND_NONE: no rule can express the row, or the rule
+	 * depends on the pc itself (in the PLT), or the image has no row. Without a row,
+	 * functions that keep a frame pointer get UNWIND_RULE_CALLED, which holds for
+	 * return addresses only. */
+	uint64_t rule;
 };
 
 struct rule_runs {
@@ -27,12 +31,8 @@ void rule_runs_deinit(struct rule_runs *runs);
 /*
  * Replace *ret by the runs of the addresses [start, end). The first run begins at
  * `start`. The rule at an address is for frames whose row is looked up there: with a
- * return address minus 1, or an interrupted pc. It is UNWIND_NONE if no rule can
- * express the row, or if the rule depends on the pc itself (in the PLT). If the image
- * has no row, functions that keep a frame pointer get UNWIND_RULE_CALLED, which holds
- * for return addresses only, and other code gets UNWIND_NONE. Returns false when out of
- * memory, or if the unwind information of the range takes too much work; then *ret must
- * not be used.
+ * return address minus 1, or an interrupted pc. Returns false when out of memory, or if
+ * the unwind information of the range takes too much work; then *ret must not be used.
  */
 bool rule_runs_build(const struct cfi *cfi, uint64_t start, uint64_t end,
 		     struct rule_runs *ret);

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes text chosen by the target (symbols, paths, command names) safe for a terminal
- * and for JSON. Printable UTF-8 is copied. Every byte of the following becomes \xNN
- * (lower-case hex):
- *
- * - bytes that are not well-formed UTF-8 (Unicode 15, table 3-7; overlong forms,
- *   surrogates and code points above U+10FFFF are not well-formed);
- * - C0 and C1 controls and DEL, including newline and tab;
- * - characters that reorder text or break lines: U+061C, U+200E, U+200F, U+202A-202E,
- *   U+2066-2069 (Unicode annex 9, explicit directional formatting), U+2028, U+2029.
- *
- * A backslash is copied, so the result is for reading and cannot be decoded.
+ * Makes text chosen by the target (symbols, paths, command names) safe for a terminal and
+ * for JSON. Printable UTF-8 is copied. Every byte of anything else becomes \xNN
+ * (lower-case hex): docs/security.md, "Escaped text", lists it. A backslash is copied, so
+ * the result is for reading and cannot be decoded.
  */
 #ifndef UTIL_ESCAPE_H
 #define UTIL_ESCAPE_H
