@@ -150,32 +150,132 @@ static void every_block_is_there(void)
 #define PATHS     (1 << 18) /* as in targets/many_paths.c */
 #define TIMEOUT_S 120
 
+static struct live_process *start_many_paths(const char *threads)
+{
+	const char *const argv[] = {MANY_PATHS_BINARY, threads, NULL};
+	struct live_process *target = live_start(argv);
+
+	json_decref(live_read_json(target, TIMEOUT_S));
+	return target;
+}
+
+/* Allocate on all call paths. Returns a report, owned. */
+static json_t *go(struct live_process *target, struct live_process *memtrace)
+{
+	live_send(target, "go");
+	json_decref(live_read_json(target, TIMEOUT_S));
+	return memtrace_report(memtrace);
+}
+
+/* Each call path has been met `times` times. */
+static void check_paths(json_t *report, int times)
+{
+	const json_t *rows = live_get(report, "heap.stacks");
+
+	CHECK_INT(live_int(report, "heap.live_blocks"), times * PATHS);
+	CHECK_INT(live_int(report, "heap.live_bytes"), times * PATHS * 32);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	CHECK_INT(live_int(report, "heap.stack_count"), PATHS);
+	/* The largest of them, so that no two share a row. */
+	CHECK_INT(live_int(json_array_get(rows, 0), "blocks"), times);
+	json_decref(report);
+}
+
+#define FEW_ROWS "--older 0 --no-lines --top 3"
+
 /* Call paths whose index needs its third part. Those that are met a second time are
  * found, whichever part they are in. */
 static void every_call_path_is_there(void)
 {
-	static const char *const argv[] = {MANY_PATHS_BINARY, NULL};
-	struct live_process *target = live_start(argv), *memtrace;
-	json_t *report;
+	struct live_process *target = start_many_paths(NULL);
+	struct live_process *memtrace = memtrace_start(live_pid(target), FEW_ROWS);
 
-	json_decref(live_read_json(target, TIMEOUT_S));
-	memtrace = memtrace_start(live_pid(target), "--older 0 --no-lines --top 3");
-	for (int round = 1; round <= 2; round++) {
-		live_send(target, "go");
-		json_decref(live_read_json(target, TIMEOUT_S));
-		report = memtrace_report(memtrace);
-		CHECK_INT(live_int(report, "heap.live_blocks"), round * PATHS);
-		CHECK_INT(live_int(report, "heap.live_bytes"), round * PATHS * 32);
-		CHECK_INT(compare_losses(report, NULL), 0);
-		CHECK_INT(live_int(report, "heap.stack_count"), PATHS);
-		/* The largest of them, so that no two share a row. */
-		CHECK_INT(live_int(json_array_get(live_get(report, "heap.stacks"), 0),
-				   "blocks"),
-			  round);
-		json_decref(report);
-	}
+	for (int round = 1; round <= 2; round++)
+		check_paths(go(target, memtrace), round);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(target);
+}
+
+/* Threads meet each call path at about the same time, while the index grows. */
+static void every_call_path_of_threads_is_there(void)
+{
+	struct live_process *target = start_many_paths("4");
+	struct live_process *memtrace = memtrace_start(live_pid(target), FEW_ROWS);
+
+	check_paths(go(target, memtrace), 4);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
+/* The least that --table-memory takes, and what it always has room for
+ * (table_limits_of()). */
+#define LEAST        "16M"
+#define LEAST_MB     16.8
+#define LEAST_BLOCKS (1 << 18)
+#define LEAST_STACKS 20480
+#define KEPT         400000
+
+/* Tables with too little memory say what they have no room for, and take no more. */
+static void tables_can_be_full(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace =
+		memtrace_start(live_pid(oracle), "--table-memory " LEAST);
+	double mb, before_mb;
+	json_t *report;
+	int64_t listed, lost;
+
+	(void)generations(memtrace, &before_mb);
+	oracle_do(oracle, "run keep %d 4", KEPT);
+	report = memtrace_report(memtrace);
+	(void)generations(memtrace, &mb);
+	listed = live_int(report, "heap.live_blocks");
+	lost = live_int(report, "losses.blocks_full");
+	printf("%d of %d blocks listed, %.1f MB more\n", (int)listed, KEPT,
+	       mb - before_mb);
+	CHECK_INT(listed + lost, KEPT);
+	CHECK(listed >= LEAST_BLOCKS && lost > 0);
+	CHECK(mb - before_mb <= LEAST_MB);
+	CHECK_INT(compare_losses(report, "blocks_full"), 0);
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(oracle);
+}
+
+static void stacks_can_be_full(void)
+{
+	struct live_process *target = start_many_paths(NULL);
+	struct live_process *memtrace =
+		memtrace_start(live_pid(target), FEW_ROWS " --table-memory " LEAST);
+	json_t *report = go(target, memtrace);
+
+	CHECK(live_int(report, "heap.stack_count") <= LEAST_STACKS + 1);
+	CHECK(live_int(report, "losses.stacks_full") >= PATHS - LEAST_STACKS - 1);
+	CHECK_INT(live_int(report, "heap.live_blocks"), PATHS);
+	CHECK_INT(compare_losses(report, "stacks_full"), 0);
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
+/* With more memory, the same blocks are all there. */
+static void tables_with_enough_memory(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace =
+		memtrace_start(live_pid(oracle), "--table-memory 32M");
+	json_t *truth, *report;
+
+	oracle_do(oracle, "run keep %d 4", KEPT);
+	report = memtrace_report(memtrace);
+	truth = oracle_ask(oracle, "truth");
+	CHECK_INT(live_int(report, "heap.live_blocks"), KEPT);
+	CHECK_INT(compare_heap(truth, report, true), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(truth);
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(oracle);
 }
 
 int main(void)
@@ -183,5 +283,9 @@ int main(void)
 	RUN(a_small_target_is_cheap);
 	RUN(every_block_is_there);
 	RUN(every_call_path_is_there);
+	RUN(every_call_path_of_threads_is_there);
+	RUN(tables_can_be_full);
+	RUN(stacks_can_be_full);
+	RUN(tables_with_enough_memory);
 	return check_done();
 }
