@@ -18,18 +18,8 @@ ALWAYS_INLINE int caller_is_there(u64 sp, u64 caller)
 /*
  * Returns 1 if the call of `p` is still running, as seen from a call that begins at `sp`.
  * It is not if longjmp() or an exception has unwound its frame, or if its thread died and
- * another thread got its kernel stack. It is running if
- * - the stack pointer is not above its frame,
- * - its return address is still the trampoline of the return probe, and
- * - the new call comes from an allocator's own code, or by a tail call: longjmp() can
- *   leave the old words in a frame that does not write to them.
- *
- * If sites inside the function see the result, no return probe of ours has a trampoline
- * there. Then the call is running while its return address is the one that it began with,
- * or another tracer's trampoline. If the new call begins at the same stack pointer, it
- * runs another function, reached by a tail call; the same function again means that
- * longjmp() left the first call. `number` is the site of the new call; ABI_MAX_SITES: not
- * known.
+ * another thread got its kernel stack: probes/README.md, "Calls that were left", has the
+ * conditions. `number` is the site of the new call; ABI_MAX_SITES: not known.
  */
 ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pending *p,
 				     u64 sp, u32 number)

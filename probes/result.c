@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Sites inside functions where the result of a call is settled (plan/returns.h). Most of
- * them end a call whose entry made a pending record. Where the size is known there, too,
+ * them end a call whose entry made a pending record; a site ends any call that returns
+ * there (probes/README.md, "Calls that were left"). Where the size is known there, too,
  * one hit is the whole call (ABI_EFFECT_WHOLE).
- *
- * A record is found by the address of the return address. A function that was reached by
- * a tail call has the same one as the function that jumped to it. So a site ends any call
- * that returns there, whichever function began it.
  */
 #ifdef WITH_ON_RESULT
 

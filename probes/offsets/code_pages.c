@@ -13,13 +13,10 @@ ALWAYS_INLINE u64 code_page_count(void)
 }
 
 /*
- * Detect new code: the old unwind rules must not be used for it. If the number of pages
- * in executable mappings (mm_struct.exec_vm) has become smaller, code was unmapped. From
- * then on new code may be in its place, so each change of the number counts as a change
- * of the code. Until then new code is at new addresses. Two cases are not detected: code
- * that is mapped over other code, and code that is unmapped while at least as much is
- * mapped before the next look. The kernel reports those mappings to memtrace a little
- * later, and memtrace counts the change.
+ * Detect new code, for which the old unwind rules must not be used. Once the number of
+ * pages in executable mappings has become smaller, new code may be in the place of old
+ * code, so each change of the number counts as a change of the code. docs/unwinding.md,
+ * "When code changes", has what this does not detect.
  */
 ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 {
