@@ -144,6 +144,26 @@ static void mappings(void)
 		.name = "mappings", .blocks = 80, .options = "--mappings"});
 }
 
+static void many_mappings(void)
+{
+	int count = live_is_long() ? 50000 : 10000;
+	struct live_process *target = target_start(ALLOCATORS_DIR "/allocators");
+	struct live_process *memtrace = memtrace_start(live_pid(target), "--mappings");
+	json_t *report, *truth;
+
+	oracle_do(target, "map %d", count);
+	report = memtrace_report(memtrace);
+	truth = oracle_ask(target, "truth");
+	CHECK_INT(compare_mappings(truth, report), 0);
+	CHECK_INT(live_int(report, "mappings.totals.allocations"), 3 * count);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	printf("     %d calls of mmap, %d of mremap\n", 2 * count, count);
+	json_decref(report);
+	json_decref(truth);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
 /* With --mappings the counts of the heap must not change. */
 static void every_function_with_mappings(void)
 {
@@ -199,6 +219,7 @@ int main(void)
 	RUN(blocks_beyond_4_gib);
 	RUN(a_child_of_fork);
 	RUN(mappings);
+	RUN(many_mappings);
 	RUN(every_function_with_mappings);
 	RUN(attached_by_perf_events);
 	RUN(tables_are_hashes);

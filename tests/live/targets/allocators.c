@@ -4,7 +4,9 @@
  * and counts what is outstanding. Some calls are for large blocks, and some fail. Runs
  * with other allocators preloaded, and is also built with allocators linked statically.
  * Commands: "run N" (allocate N blocks with each function, and free every other one at
- * once), "release", "truth", "count" (the number of functions).
+ * once), "release", "truth", "count" (the number of functions), "only TEXT" (from now on
+ * only functions in files whose names contain TEXT), "without NAME" (from now on without
+ * this call path), "map N" (2 N calls of mmap, N of mremap; most are unmapped).
  *
  * C++ operators are called by their mangled names (Itanium ABI, size_t is unsigned long).
  */
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define NOINLINE  static __attribute__((noinline))
@@ -293,18 +296,21 @@ static size_t site_of(const struct op *op)
 	return i;
 }
 
+/* Set by "only" and "without". */
+static char only[64], without[64];
+
 /* Are both functions from one library? If pvalloc() is another library's, this free()
  * does not know its blocks. */
 static bool is_there(const struct op *op)
 {
 	Dl_info info[2];
 
-	if (!op->needs[0] || !op->needs[1])
+	if (!op->needs[0] || !op->needs[1] || !strcmp(op->site, without))
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (!dladdr(op->needs[i], &info[i]))
 			return true; /* a static program */
-	return info[0].dli_fbase == info[1].dli_fbase;
+	return info[0].dli_fbase == info[1].dli_fbase && strstr(info[0].dli_fname, only);
 }
 
 static void make(const struct op *op, size_t n, bool keep)
@@ -394,6 +400,58 @@ static void release(void)
 	}
 }
 
+/* --- mappings ---------------------------------------------------------------------- */
+
+#define PAGE ((size_t)4096)
+
+/* Maps that are kept: one of so many. Each takes one of the process's mappings. */
+#define MAPS_KEPT 100
+
+static struct {
+	const char *site;
+	uint64_t bytes, blocks;
+} maps[] = {{"site_mmap", 0, 0}, {"site_mremap", 0, 0}};
+
+NOINLINE void *site_mmap(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p;
+}
+
+NOINLINE void *site_mremap(void *old, size_t size, size_t new_size)
+{
+	void *p = mremap(old, size, new_size, MREMAP_MAYMOVE);
+	return p;
+}
+
+/* One call of each function fails, too. */
+static void map(size_t count)
+{
+	if (site_mmap(0) != MAP_FAILED || munmap((void *)1, PAGE) == 0 ||
+	    site_mremap((void *)1, PAGE, PAGE) != MAP_FAILED)
+		_exit(95);
+	for (size_t i = 0; i < count; i++) {
+		size_t size = PAGE * (1 + i % 7), other = PAGE * (1 + i % 5);
+		void *kept_map = site_mmap(size), *p = site_mmap(size);
+
+		if (kept_map == MAP_FAILED || p == MAP_FAILED)
+			_exit(94);
+		p = site_mremap(p, size, other);
+		if (p == MAP_FAILED)
+			_exit(93);
+		if (i % MAPS_KEPT == 0) {
+			maps[0].bytes += size;
+			maps[0].blocks++;
+			maps[1].bytes += other;
+			maps[1].blocks++;
+		} else if (munmap(kept_map, size) || munmap(p, other)) {
+			_exit(92);
+		}
+	}
+}
+
+/* --- answers ----------------------------------------------------------------------- */
+
 static char line[32768];
 static size_t length;
 
@@ -435,6 +493,11 @@ static void say_truth(void)
 		    (unsigned long long)sites[i].blocks);
 		comma = ",";
 	}
+	put("],\"mappings\":[");
+	for (size_t i = 0; i < 2; i++)
+		put("%s{\"site\":\"%s\",\"bytes\":%llu,\"blocks\":%llu}", i ? "," : "",
+		    maps[i].site, (unsigned long long)maps[i].bytes,
+		    (unsigned long long)maps[i].blocks);
 	put("],\"allocations\":%llu,\"allocated_bytes\":%llu,\"frees\":%llu,"
 	    "\"freed_bytes\":%llu,\"failures\":%llu}",
 	    (unsigned long long)totals.allocations,
@@ -471,6 +534,12 @@ int main(void)
 			run(strtoul(command + 4, NULL, 10));
 		else if (!strcmp(command, "release"))
 			release();
+		else if (!strncmp(command, "map ", 4))
+			map(strtoul(command + 4, NULL, 10));
+		else if (!strncmp(command, "only ", 5))
+			strcpy(only, command + 5);
+		else if (!strncmp(command, "without ", 8))
+			strcpy(without, command + 8);
 		if (!strcmp(command, "truth")) {
 			say_truth();
 		} else if (!strcmp(command, "count")) {

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include "arch/arch.h"
 #include "plan/plan.h"
 #include "unit/elf/elf_builder.h"
 #include "unit/plan/plan_build.h"
@@ -100,6 +101,9 @@ static void libc_of_a_program(void)
 			CHECK(site->entry_offset != 0);
 			if (site->function->effect != EFFECT_FREE)
 				CHECK(site->wants_return);
+			/* mmap and its family have sites, too. */
+			if (site->function->mapping && arch.has_decoder)
+				CHECK(!site->no_returns && site->returns.is_complete);
 			CHECK(site->wants_return || !site->return_offset);
 			CHECK(!site->wants_return ||
 			      site->return_offset >= site->entry_offset);
