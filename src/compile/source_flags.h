@@ -8,7 +8,7 @@
 
 #include "compile/source_sizes.h"
 
-#define SOURCE_FLAGS_MAX 64
+#define SOURCE_FLAGS_MAX 96
 
 struct source_flags {
 	char **list; /* `count` strings */

@@ -277,6 +277,28 @@ static void parents_are_of_the_initial_namespace(void)
 	CHECK(has_fragment(&run, "shared_memory"));
 }
 
+/* The run with the most flags. */
+static void all_flags_have_room(void)
+{
+	struct source_run run = defaults();
+	struct meanings meanings = {0};
+	struct source *source;
+
+	run.scope = SCOPE_FORKS;
+	run.execs = EXECS_ONLY;
+	run.pid_namespace.inode = 1;
+	run.programs = (1u << SOURCE_PROGRAM_COUNT) - 1;
+	run.traffic = run.peak = run.mappings = run.rules = run.may_goto = true;
+	run.ticks.is_jiffies = run.maps_are_there = true;
+	run.offsets = all_offsets;
+	config.unwind = UNWIND_CHOICE_RULES;
+	config.sampling.every = 10;
+	config.min_size_bytes = 16;
+	source = build(&run, &meanings);
+	CHECK(has_flag(source, "-DLAYOUTS="));
+	source_destroy(source);
+}
+
 /* Count a fragment of probes/ if it is part of the program of some kind of run. */
 static void mark_fragments(const struct source_run *run, unsigned *used)
 {
@@ -462,6 +484,7 @@ int main(void)
 	RUN(runs_share_their_code);
 	RUN(unknown_offsets_have_substitutes);
 	RUN(parents_are_of_the_initial_namespace);
+	RUN(all_flags_have_room);
 	RUN(each_fragment_belongs_to_some_run);
 	RUN(scopes_are_compiled_in);
 	RUN(sites_carry_their_arguments);
