@@ -24,20 +24,46 @@ struct idle_case {
 	enum tool tool;
 	const char *name;
 	unsigned interval_s;
-	bool is_busy;      /* another process starts programs */
-	bool has_children; /* --follow-forks */
+	bool is_busy; /* another process starts programs */
+	bool is_kernel;
+	const char *options[4];
 };
+
+/* memtrace --kernel has no target. */
+#define KERNEL_START_MS 3000
+
+static struct tracing start_kernel(unsigned interval_s)
+{
+	char interval[16];
+	const char *const argv[] = {MEMTRACE_BINARY, "--kernel", "-o", "/dev/null",
+				    "--interval",    interval,   NULL};
+	struct tracing tracing = {.first_probe_ms = -1, .all_probes_ms = -1};
+
+	snprintf(interval, sizeof(interval), "%u", interval_s);
+	tracing.child = child_start(argv);
+	sleep_ms(KERNEL_START_MS);
+	return tracing;
+}
+
+static struct tracing start(const struct idle_case *idle, const struct target *target)
+{
+	static const char *const none[] = {NULL};
+	const char *options[8] = {"-o", "/dev/null"};
+
+	if (idle->is_kernel)
+		return start_kernel(idle->interval_s);
+	for (size_t i = 0; idle->options[i]; i++)
+		options[2 + i] = idle->options[i];
+	return tool_start_reporting(idle->tool, target,
+				    idle->tool == TOOL_MEMTRACE ? options : none,
+				    idle->interval_s);
+}
 
 /* Work in a second. */
 static struct tree_work measure(const struct idle_case *idle)
 {
-	const char *const to_nothing[] = {
-		"-o", "/dev/null", idle->has_children ? "--follow-forks" : NULL, NULL};
-	static const char *const none[] = {NULL};
 	struct target target = target_start();
-	struct tracing tracing = tool_start_reporting(
-		idle->tool, &target, idle->tool == TOOL_MEMTRACE ? to_nothing : none,
-		idle->interval_s);
+	struct tracing tracing = start(idle, &target);
 	pid_t neighbour = idle->is_busy ? neighbour_start() : 0;
 	struct tree_work before, after;
 
@@ -64,15 +90,48 @@ static struct tree_work measure(const struct idle_case *idle)
 void section_idle(const struct peers *peers)
 {
 	static const struct idle_case cases[] = {
-		{TOOL_MEMTRACE, "no report", HOURLY, false, false},
-		{TOOL_MEMLEAK, "no report", HOURLY, false, false},
-		{TOOL_BPFTRACE, "no report", HOURLY, false, false},
-		{TOOL_MEMTRACE, "a report each second", 1, false, false},
-		{TOOL_MEMTRACE, "the same with --follow-forks", 1, false, true},
-		{TOOL_MEMLEAK, "a report each second", 1, false, false},
-		{TOOL_BPFTRACE, "a report each second", 1, false, false},
-		{TOOL_MEMTRACE, "no report, programs start", HOURLY, true, false},
-		{TOOL_MEMTRACE, "a report each second, the same", 1, true, false},
+		{.tool = TOOL_MEMTRACE, .name = "no report", .interval_s = HOURLY},
+		{.tool = TOOL_MEMLEAK, .name = "no report", .interval_s = HOURLY},
+		{.tool = TOOL_BPFTRACE, .name = "no report", .interval_s = HOURLY},
+		{.tool = TOOL_MEMTRACE, .name = "a report each second", .interval_s = 1},
+		{.tool = TOOL_MEMTRACE,
+		 .name = "the same with --follow-forks",
+		 .interval_s = 1,
+		 .options = {"--follow-forks"}},
+		{.tool = TOOL_MEMTRACE,
+		 .name = "the same with --growth",
+		 .interval_s = 1,
+		 .options = {"--growth"}},
+		{.tool = TOOL_MEMTRACE,
+		 .name = "the same with --event",
+		 .interval_s = 1,
+		 .options = {"--event", "uprobe:libc:malloc"}},
+		{.tool = TOOL_MEMTRACE,
+		 .name = "the same with --kernel",
+		 .interval_s = 1,
+		 .is_kernel = true},
+		{.tool = TOOL_MEMLEAK, .name = "a report each second", .interval_s = 1},
+		{.tool = TOOL_BPFTRACE, .name = "a report each second", .interval_s = 1},
+		{.tool = TOOL_MEMTRACE,
+		 .name = "no report, --growth",
+		 .interval_s = HOURLY,
+		 .options = {"--growth"}},
+		{.tool = TOOL_MEMTRACE,
+		 .name = "no report, --event",
+		 .interval_s = HOURLY,
+		 .options = {"--event", "uprobe:libc:malloc"}},
+		{.tool = TOOL_MEMTRACE,
+		 .name = "no report, --kernel",
+		 .interval_s = HOURLY,
+		 .is_kernel = true},
+		{.tool = TOOL_MEMTRACE,
+		 .name = "no report, programs start",
+		 .interval_s = HOURLY,
+		 .is_busy = true},
+		{.tool = TOOL_MEMTRACE,
+		 .name = "a report each second, the same",
+		 .interval_s = 1,
+		 .is_busy = true},
 	};
 
 	printf("\nWhile the target sleeps, in a second\n%-34s %-14s %12s %16s\n", "", "",
