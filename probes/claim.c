@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Words that belong to the first program that claims them, as a program inserts a key
- * into the hash `claims`. This works without compare-and-exchange: docs/mechanisms.md,
- * "Words with one owner". No program ever waits for another one. If `claims` is full, a
- * claim fails as if another program had the word.
+ * Words that belong to the first program that claims them. A program claims a word by
+ * inserting its key into the hash `claims`, which works without compare-and-exchange:
+ * docs/mechanisms.md, "Words with one owner". No program ever waits for another one. If
+ * `claims` is full, a claim fails as if another program had the word.
  */
 
 /* By key of a word: the value that its owner will store. Preallocated, because kernels

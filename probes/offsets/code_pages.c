@@ -13,10 +13,10 @@ ALWAYS_INLINE u64 code_page_count(void)
 }
 
 /*
- * Detect new code, for which the old unwind rules must not be used. Once the number of
- * pages in executable mappings has become smaller, new code may be in the place of old
- * code, so each change of the number counts as a change of the code. docs/unwinding.md,
- * "When code changes", has what this does not detect.
+ * Detect new code: the old unwind rules must not be used for it. Once the number of pages
+ * in executable mappings has become smaller, new code may be in the place of old code, so
+ * each change of the number counts as a change of the code. docs/unwinding.md, "When code
+ * changes", has what this does not detect.
  */
 ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 {

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds functions that keep a frame pointer in code without unwind information. They
- * begin with "push %rbp; mov %rsp,%rbp" (x86-64 psABI, figure 3.3), and at each call
- * that such a function makes, %rbp is the CFA - 16. Functions are assumed to begin at
- * multiples of 16 bytes, as compilers place them. A function is assumed to end at
- * padding (int3), or at such a multiple where an instruction begins that starts other
- * functions: push, or sub of %rsp. This is wrong for a function that begins otherwise
- * and makes calls without a frame pointer. For aarch64 no function is found.
+ * begin with "push %rbp; mov %rsp,%rbp" (x86-64 psABI, figure 3.3), and at each call that
+ * such a function makes, %rbp is the CFA - 16. docs/unwinding.md, "Frame pointers", says
+ * where functions are assumed to begin and to end. For aarch64 no function is found.
  */
 #ifndef ARCH_KEPT_BP_H
 #define ARCH_KEPT_BP_H

@@ -4,16 +4,11 @@
 #include <string.h>
 
 /*
- * The code after the call (src/runtime/asm_amd64.s, asmcgocall). It is the same in Go 1.4
- *to 1.25 except for offsets and for the place at which a register for thread-local
- *storage is loaded:
- *
- *  mov g(%rsp), %rX; mov 8(%rX), %rY; sub depth(%rsp), %rY; mov %rX, %fs:...;
- *  mov %rY, %rsp; mov %eax, ...(%rsp); ret
- *
- * Or, if asmcgocall did not change the stack:
- *
- *	mov sp(%rsp), %rX; mov %rX, %rsp; mov %eax, ...(%rsp); ret
+ * The code after the call (src/runtime/asm_amd64.s, asmcgocall; docs/unwinding.md, "Go").
+ * The second line is for an asmcgocall that did not change the stack. Both end with mov
+ * %eax, ...(%rsp); ret.
+ *     mov g(%rsp), %rX; mov 8(%rX), %rY; sub depth(%rsp), %rY; mov %rX, %fs:...; mov %rY,
+ * %rsp mov sp(%rsp), %rX; mov %rX, %rsp
  */
 
 /* Instruction encodings: Intel SDM volume 2, 2.1 (ModR/M, SIB) and 2.2.1 (REX). */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Detects threads that use syscall user dispatch (prctl(2),
- * PR_SET_SYSCALL_USER_DISPATCH). The kernel may send such a thread SIGSYS instead of
- * making a system call, also for the system call of a return probe. /proc does not show
- * the setting, and ptrace(2) shows it only for stopped threads. So a BPF program looks at
- * each thread (bpf_iter_task, Linux 5.8; of a single process, 6.1). This does not stop
- * any thread.
+ * PR_SET_SYSCALL_USER_DISPATCH), which can stop the system call of a return probe. A BPF
+ * program looks at each thread (bpf_iter_task, Linux 5.8; of a single process, 6.1) and
+ * stops none: docs/probes.md, "Processes without return probes".
  */
 #ifndef COMPILE_DISPATCH_H
 #define COMPILE_DISPATCH_H

@@ -10,13 +10,10 @@
 
 /*
  * Confine the calling process permanently: it may use its descriptors and allocate
- * memory. System calls with a path wait until the reader of the listener answers them
- * (seccomp_unotify(2)). No page can be made executable. All other calls fail with
- * EPERM; if `ret_listener` is NULL, so do calls with a path. Sets no_new_privs. The
- * caller owns *ret_listener.
- *
- * ERROR_UNSUPPORTED: the kernel, or a sandbox around memtrace, permits no filter.
- * ERROR_IO, ERROR_NO_MEMORY: memory or descriptors for a filter are exhausted.
+ * memory, but make no page executable. Calls with a path wait until the reader of
+ * *ret_listener (the caller's) answers them (seccomp_unotify(2)); NULL: they fail. All
+ * others fail with EPERM. Sets no_new_privs. ERROR_UNSUPPORTED: the kernel or a sandbox
+ * permits no filter. ERROR_IO, ERROR_NO_MEMORY: no descriptor or memory is left.
  */
 struct error *filter_load_reader(int *ret_listener) __attribute__((warn_unused_result));
 
@@ -55,11 +52,10 @@ struct error *filter_load_scanner(void) __attribute__((warn_unused_result));
 
 /*
  * Refuse, in all threads of this process, system calls that tracing does not need:
- * those for starting programs, namespaces, mounts, modules, clocks etc.; without
- * `holds_command` also ptrace(2), without `has_network` also sockets, and without
- * `accepts` also connections to a socket that listens already. Same errors. This and the
- * client's filter list what is refused, because libbcc, LLVM, libcurl and the resolver
- * need calls that differ from version to version.
+ * docs/security.md, "Privileges". Without `holds_command` also ptrace(2), without
+ * `has_network` also sockets, and without `accepts` also connections to a socket that
+ * listens already. Same errors. This and the client's filter list what is refused:
+ * libbcc, LLVM, libcurl and the resolver need calls that differ from version to version.
  */
 struct error *filter_load_tracing(bool holds_command, bool has_network, bool accepts)
 	__attribute__((warn_unused_result));

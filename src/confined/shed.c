@@ -31,24 +31,19 @@
 #define FOR_READING                                                                      \
 	(BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(NUMBER_CHECKPOINT_RESTORE))
 
-/*
- * Capabilities for
- *
- * - BPF programs, maps and links: BPF, PERFMON; SYS_ADMIN, because not all kernels were
- *   tried without;
- * - files, memory and mappings of the targets: SYS_PTRACE, DAC_READ_SEARCH,
- *   CHECKPOINT_RESTORE;
- * - limits of descriptors and locked memory: SYS_RESOURCE, IPC_LOCK;
- * - kernel addresses: SYSLOG;
- * - a higher priority (util/priority.h): SYS_NICE;
- * - signals to our children, and to a command that now runs as another user: KILL;
- * - the user id of children that are started later: SETUID, SETGID.
- */
+/* BPF programs, maps and links; SYS_ADMIN, because not all kernels were tried without. */
+#define FOR_BPF (BIT(NUMBER_BPF) | BIT(NUMBER_PERFMON) | BIT(CAP_SYS_ADMIN))
+
+/* Limits of descriptors and locked memory, and a higher priority (util/priority.h). */
+#define FOR_LIMITS (BIT(CAP_SYS_RESOURCE) | BIT(CAP_IPC_LOCK) | BIT(CAP_SYS_NICE))
+
+/* Signals to our children, and to a command that now runs as another user; the user id of
+ * children that are started later. */
+#define FOR_CHILDREN (BIT(CAP_KILL) | BIT(CAP_SETUID) | BIT(CAP_SETGID))
+
+/* These, and kernel addresses (SYSLOG). */
 #define FOR_TRACING                                                                      \
-	(FOR_FILES | FOR_READING | BIT(NUMBER_BPF) | BIT(NUMBER_PERFMON) |               \
-	 BIT(CAP_SYS_ADMIN) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_IPC_LOCK) |                \
-	 BIT(CAP_SYSLOG) | BIT(CAP_KILL) | BIT(CAP_SYS_NICE) | BIT(CAP_SETUID) |         \
-	 BIT(CAP_SETGID))
+	(FOR_FILES | FOR_READING | FOR_BPF | FOR_LIMITS | FOR_CHILDREN | BIT(CAP_SYSLOG))
 
 struct capabilities {
 	struct __user_cap_data_struct sets[2];

@@ -11,10 +11,12 @@
 
 /* Why two files are taken for one. */
 enum module_match {
-	MATCH_PATH,      /* the same name in another directory */
-	MATCH_BUILD_ID,  /* the same build-id */
-	MATCH_VERSION,   /* the same name without version numbers */
-	MATCH_FUNCTIONS, /* most of their functions have the same names */
+	MATCH_PATH,     /* the same name in another directory */
+	MATCH_BUILD_ID, /* the same build-id */
+	MATCH_VERSION,  /* the same name without version numbers */
+	/* Two functions or more have the same names, and at least half of the functions
+	 * of the file with fewer. */
+	MATCH_FUNCTIONS,
 	MATCH_KINDS,
 };
 
@@ -33,10 +35,8 @@ struct matched_modules {
  * Fill `ret`, which is empty, with the pairs of files, in the order of the old report.
  * Files with one name in both reports are one file, and are listed only if their
  * directories differ. Any other file is matched with at most one, which has no namesake
- * itself: by build-id first, then by name without version, then by functions. By
- * functions two files match that share two functions or more, and at least half of those
- * of the one with fewer. Of more than 2,000 files none is matched. Fails only when out of
- * memory.
+ * itself, in the order of enum module_match. Of more than 2,000 files none is matched.
+ * Fails only when out of memory.
  */
 struct error *diff_modules_match(const struct report *old, const struct report *new,
 				 struct matched_modules *ret)

@@ -58,12 +58,11 @@ struct drain_resolver {
 };
 
 /*
- * Add the blocks, stacks and frames to `snap`. Times are converted by `ticks`. The
- * caller has set snap->time_ns and snap->attached_ns. `control` is the mapped control
- * record. If the journal overflows, the tables are read again. If it overflows each time,
- * *settled is false and the snapshot is inconsistent: blocks that moved during the
- * reading may be missing or listed twice. `kept` (NULL: read in any case) has the blocks
- * of the last reading.
+ * Add the blocks, stacks and frames to `snap`, whose time_ns and attached_ns are set.
+ * Times are converted by `ticks`. `control` is mapped. If the journal overflows at each
+ * reading, *settled is false and the snapshot is inconsistent: blocks that moved during
+ * the reading may be missing or listed twice. `kept` (NULL: read in any case) has the
+ * blocks of the last reading.
  */
 struct error *
 drain_blocks(const struct drain_maps *maps, const struct source_sizes *sizes,

@@ -10,10 +10,9 @@
 /*
  * Fill traffic, lifetimes, threads, sizes and the peaks of `snap`, which already has its
  * blocks and stacks. Each number by itself is exact. After counting has stopped
- * (tracer_freeze()) and all late events are counted, the numbers agree with each other
- * and with the blocks: the blocks of a stack are its allocations that were not freed.
- * While the targets run, each number is of its own moment, microseconds apart and after
- * the blocks. Threads are looked up in /proc, and their names are stored in the tables.
+ * (tracer_freeze()) and all late events are counted, they agree with each other and with
+ * the blocks. While the targets run, each is of its own moment, microseconds apart and
+ * after the blocks. Threads are looked up in /proc, their names stored in the tables.
  */
 struct error *drain_traffic(const struct traffic_tables *tables,
 			    const struct drain_slots *slots,

@@ -59,11 +59,10 @@ struct error *elf_cannot_open(const char *name, int err);
 
 /*
  * Find defined functions by name. For each of the `count` names[i], ret[i] gets the
- * symbol of .dynsym, else of .symtab, else of the debug file's .symtab. If there is no
- * symbol, ret[i].name is NULL. Default symbol versions are preferred to hidden ones
- * (bit 15 of .gnu.version, "name@V" in .symtab), and both to local symbols; of several
- * local symbols the first is used. Each table is read at most once, and only if names
- * are still missing. The names must outlive `ret`.
+ * symbol of .dynsym, else of .symtab, else of the debug file's .symtab; ret[i].name is
+ * NULL without one. Default symbol versions are preferred to hidden ones (bit 15 of
+ * .gnu.version, "name@V" in .symtab), these to local symbols, and among local symbols the
+ * first. Tables are read at most once. The names must outlive `ret`.
  */
 struct error *elf_file_find_functions(struct elf_file *file, const char *const names[],
 				      size_t count, struct elf_symbol ret[])

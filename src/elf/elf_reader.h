@@ -2,12 +2,9 @@
 /*
  * A confined child (confined/confined.h) that reads tables of ELF files with libelf:
  * symbols, relocations, USDT notes. We send it open files; it opens none itself. The
- * functions of elf/elf.h query it. If the child dies on a file, that file is
- * refused, and a new child reads the next one.
- *
- * A file that exploits libelf and takes over the child can make it lie about every file
- * that it reads later. Therefore the places of probes are checked again against the
- * file's bytes (code/start.h).
+ * functions of elf/elf.h query it. If the child dies on a file, that file is refused, and
+ * a new child reads the next one. It may lie about files that it reads after a hostile
+ * one, so code/start.h checks places again (docs/security.md, "Parsing").
  */
 #ifndef ELF_ELF_READER_H
 #define ELF_ELF_READER_H

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Selects the call paths of a report, and the frames that are shown of them, by the names
- * of frames. Created once for a run from patterns of the command line and of files.
- *
- * A pattern is "fn:GLOB", "mod:GLOB", "src:GLOB" or GLOB and is compared with each frame
- * of a stack: fn: with the function's name as shown; mod: with the path or base name of
- * the module; src: with the path or base name of the source file; GLOB alone with
- * function and module. The GLOB must match the whole name (util/glob.h).
+ * of frames. Created once for a run from patterns of the command line and of files:
+ * docs/options.md, "Stacks to show". The GLOB of a pattern must match the whole name
+ * (util/glob.h).
  */
 #ifndef FRAMES_FILTER_H
 #define FRAMES_FILTER_H
@@ -44,11 +41,9 @@ struct error *report_filter_add(struct report_filter *filter, enum filter_use us
 /*
  * Add the patterns of a text file, one on each line. Blanks around a pattern, empty lines
  * and lines that begin with '#' are ignored. Suppressions have the syntax of
- * LeakSanitizer (clang's documentation, LeakSanitizer, "Suppressions"; templates of
- * sanitizer_common): "leak:TEMPLATE". In a TEMPLATE '*' matches any text, and '^' and '$'
- * at its ends anchor it. It matches a part of the function's name or of the path of the
- * module or source file. ERROR_USAGE: the file cannot be read, has 1 MiB or more, or has
- * a wrong line; the message names the file and the line.
+ * LeakSanitizer (clang's documentation, LeakSanitizer, "Suppressions"): docs/options.md,
+ * "Stacks to show". ERROR_USAGE: the file cannot be read, has 1 MiB or more, or has a
+ * wrong line; the message names the file and the line.
  */
 struct error *report_filter_read(struct report_filter *filter, enum filter_use use,
 				 const char *path) __attribute__((warn_unused_result));

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a run hands its state to a consumer in another process, such as the one that
- * answers HTTP requests: the consumer asks over a socket, and the run answers with a
- * snapshot in the format of --save, in a memory file that is sealed against changes. The
- * run never waits for the consumer. observe/observer.h is the consumer's side.
- *
- * The consumer shares no memory with the run, so it can render a snapshot for as long as
- * it likes while the tables change, and whatever takes it over has no privilege.
+ * answers HTTP requests: docs/mechanisms.md, "Reading the tables". The answer is a
+ * snapshot in a memory file that is sealed against changes. So the consumer can render it
+ * for as long as it likes, and whatever takes it over has no privilege.
+ * observe/observer.h is the consumer's side.
  */
 #ifndef OBSERVE_FEED_H
 #define OBSERVE_FEED_H

@@ -17,11 +17,10 @@ enum package_system packages_system(const char *root);
 
 /*
  * Look up in dpkg's lists of files (dpkg(1), /var/lib/dpkg/info/PACKAGE.list) which
- * package owns each of `count` absolute paths. Nothing is opened but these lists. A path
- * below /usr is found without "/usr" too, as packages from before the merge of /lib and
- * /usr/lib list it. ret[i]: the name of the package, owned by the caller; NULL: unknown,
- * also if memory is out, the lists are larger than 64 MB, or reading them takes longer
- * than 0.3 s.
+ * package owns each of `count` absolute paths. Nothing else is opened. A path below /usr
+ * is found without "/usr" too, as in packages from before the merge of /lib and /usr/lib.
+ * ret[i]: the package's name, the caller's; NULL: unknown, also if memory is out, the
+ * lists exceed 64 MB, or reading them takes over 0.3 s.
  */
 void packages_find(const char *root, const char *const paths[], size_t count,
 		   char *ret[]);

@@ -53,13 +53,11 @@ bool outputs_save_is_due(const struct outputs *outputs, bool is_final);
 bool outputs_are_wanted(const struct outputs *outputs);
 
 /*
- * Write the files that are due, from a report built with outputs_report_options(). If a
- * file cannot be written, the old one stays, and the other files are still written. `err`
- * is the result of writing the report itself; it is consumed.
- * After the last report, returns the first error and prints the others. After an earlier
- * report, prints a warning for each failed output instead, because the disk may have room
- * again later; the warning is not repeated while that output keeps failing. Call it once
- * for each report.
+ * Write the files that are due, from a report built with outputs_report_options(), once
+ * for each report. If a file cannot be written, the old one stays, and the others are
+ * still written. `err` is the result of writing the report itself; it is consumed. After
+ * the last report, returns the first error and prints the others. Before, prints a
+ * warning when an output begins to fail: the disk may have room again later.
  */
 struct error *outputs_write(struct outputs *outputs, const struct report *report,
 			    struct error *err, bool is_final)

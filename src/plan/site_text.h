@@ -109,11 +109,10 @@ static inline bool site_is_doubt(const char *reason)
 
 /*
  * Why a breakpoint must not be put into the code of the target: a static string. NULL: it
- * may be. `code` holds the instructions at `file_offset` of the file; the breakpoint is
- * for the last one. In memory they must be the same wherever the target maps them, except
- * for breakpoints at the beginning of an instruction. Returns NULL for code that the
- * target does not map, and without a process. With target->others the code must be the
- * same in these, too.
+ * may be, or the target does not map the code, or no process is given. `code` holds the
+ * instructions at `file_offset`; the breakpoint is for the last one. They must be the
+ * same wherever the target, and target->others, map them, except for breakpoints at the
+ * beginning of an instruction.
  */
 const char *site_text_doubt(const struct site_target *target,
 			    const struct text_file *file, uint64_t file_offset,

@@ -45,11 +45,9 @@ void usdt_code_deinit(struct usdt_code *code);
 
 /*
  * Why no probe may be at the place: a static string. NULL: one may; then the caller owns
- * *ret. The instruction there must be a nop of one byte. By the file's unwind information
- * a function must be around it, and decoding this function from its first byte must lead
- * to the nop. Without unwind information there, the nop alone is enough if only the
- * process that has the file can be harmed (`is_alone`). The semaphore must lie in the
- * section .probes, in a segment that is loaded writable.
+ * *ret. docs/probes.md, "Where a USDT probe may be", has the checks. Without unwind
+ * information there, the nop alone is enough if only the process that has the file can be
+ * harmed (`is_alone`).
  */
 const char *usdt_file_check(struct usdt_file *file, const struct usdt_place *place,
 			    bool is_alone, struct usdt_code *ret);

@@ -12,15 +12,14 @@
 #include "util/error.h"
 
 struct elf_reader;
-struct target_file;
+struct target_file; /* may outlive the process; released by target_file_release() */
 
 /*
  * Open the file of a mapping: the file at its path below the root directory of the
- * process, if that is the mapped file (process/file_names.h), else the file at
+ * process, if that is the mapped file (process/file_names.h), else
  * /proc/PID/map_files/RANGE (for deleted and replaced files). ERROR_NOT_FOUND: the
  * mapping has no file, or does not exist any more; ERROR_GONE: the process has exited;
- * ERROR_PERMISSION; ERROR_UNSUPPORTED: not a regular file. Release it with
- * target_file_release(). It may outlive the process.
+ * ERROR_PERMISSION; ERROR_UNSUPPORTED: not a regular file.
  */
 struct error *target_file_of_mapping(const struct proc *proc,
 				     const struct proc_mapping *mapping,

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report of a run whose main thread is stuck (progress/stuck.h). The main thread is
- * parked (progress/park.h), and a child process makes the report: a fork of this process
- * has the main thread's data as it is, and may be killed if it hangs, too.
- *
- * The child first tries to find names for frames, which may hang for the same reason as
- * the main thread. If that takes too long, a second child uses only the names that were
- * known.
+ * parked (progress/park.h), and a fork of this process makes the report: it has the main
+ * thread's data as it is, and may be killed if it hangs, too. If it takes too long to
+ * find names for frames, a second child uses only the names that were known.
  */
 #ifndef PROGRESS_LAST_REPORT_H
 #define PROGRESS_LAST_REPORT_H

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The signals that stop a run: SIGINT, SIGTERM and SIGHUP. A thread receives them, so
- * that they work even while the main thread hangs in a system call. The first signal goes
- * to the main thread, which ends the run with a report. A second SIGINT or SIGTERM ends
- * the process, after removing all probes and temporary files. A second SIGHUP is ignored,
- * because a terminal and its shell both send one.
- *
- * If the main thread is stuck in a read after the first signal (progress/stuck.h), a
- * child makes the report (progress/last_report.h), and the process ends in the same way.
+ * The signals that stop a run: SIGINT, SIGTERM and SIGHUP (docs/options.md, "The end of a
+ * run"). A thread receives them, so that they work even while the main thread hangs in a
+ * system call. The first signal goes to the main thread; if it is stuck in a read
+ * (progress/stuck.h), a child makes the report (progress/last_report.h). A second SIGHUP
+ * is ignored: a terminal and its shell both send one.
  */
 #ifndef PROGRESS_STOP_WATCH_H
 #define PROGRESS_STOP_WATCH_H

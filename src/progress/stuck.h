@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Notices when the main thread is stuck in a read that does not end: of a file whose
- * server does not answer any more, or of a process whose address space is locked while it
- * waits for such a server in mmap(). No signal interrupts such a read.
- *
- * /proc/self/task/TID/syscall (proc_pid_syscall(5)) has the number and the arguments of
- * the system call that a thread waits in, and its stack pointer. While they stay the
- * same, it is the same call. Waiting for a reader of the output, for a child's answer or
- * for a processor does not count.
+ * Notices when the main thread is stuck in a read that does not end, which no signal
+ * interrupts (docs/security.md, "Size"). /proc/self/task/TID/syscall
+ * (proc_pid_syscall(5)) has the number and the arguments of the system call that a thread
+ * waits in, and its stack pointer. While they stay the same, it is the same call. Waiting
+ * for a reader of the output, for a child's answer or for a processor does not count.
  */
 #ifndef PROGRESS_STUCK_H
 #define PROGRESS_STUCK_H

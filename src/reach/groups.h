@@ -3,9 +3,7 @@
  * Sorts lost blocks into groups. Each group has one block as its head. A lost block that
  * another lost block points to is lost because of that one: if the program lost the head
  * of a list, it lost the rest with it. In a cycle the block with the lowest address is
- * the head.
- * (Valgrind's memcheck and LeakSanitizer say "definitely" or "directly lost" of heads,
- * and "indirectly lost" of the others.)
+ * the head. docs/unreachable.md has the words of other tools for both.
  */
 #ifndef REACH_GROUPS_H
 #define REACH_GROUPS_H

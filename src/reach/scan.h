@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The search for unreachable blocks of one process, in the process that does it
- * (scanner.h). It has two parts. The first lets the target run, and finds candidates:
- * blocks to which it saw no pointer. Since the target moves its pointers meanwhile, some
- * of them are reachable. The second stops the target, and looks again at all memory
- * except the candidates, for pointers to these. What is then found unreachable is so, and
- * stays so.
+ * (scanner.h). The first part lets the target run, and finds candidates: blocks to which
+ * it saw no pointer. The second stops the target, and looks again at all memory except
+ * the candidates, since pointers move (docs/unreachable.md, "How the process is
+ * stopped"). What is then found unreachable is so, and stays so.
  */
 #ifndef REACH_SCAN_H
 #define REACH_SCAN_H

@@ -15,10 +15,8 @@
 /*
  * Leave out of `regions` what lies below the stack pointers of the stopped threads, and
  * below what the part of the stack in use points to, until `deadline_ns`. Of the main
- * thread only in [stack]; of others in mappings that the C library has made for them,
- * above an inaccessible page and with the thread's control block, and that have nothing
- * of another thread. Other mappings may hold several stacks, or other data. `guard`: as
- * in struct reach_words.
+ * thread only in [stack]; of others in mappings that the C library has made for them:
+ * docs/unreachable.md, "What counts as a pointer". `guard`: as in struct reach_words.
  */
 struct error *reach_stacks_cut(const struct reach_threads *threads,
 			       const struct proc_maps *maps, uint64_t guard,

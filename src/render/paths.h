@@ -15,7 +15,7 @@ enum paths_order {
 };
 
 struct path {
-	size_t first, depth; /* `depth` name ids, from paths.steps[first] */
+	size_t first, depth; /* `depth` name ids, at least 1, from paths.steps[first] */
 	size_t section;      /* index of the section in the report */
 	/* paths_measure(). Scaled if blocks were sampled; sums saturate at UINT64_MAX. */
 	uint64_t size_bytes, count;
@@ -26,9 +26,9 @@ struct path {
 struct paths {
 	struct names names;
 	VEC(uint32_t) steps;
-	VEC(struct path)
-	list; /* distinct paths, in lexicographical order of their
-		 steps */
+	/* Distinct paths, in lexicographical order of their steps. A row of several
+	 * processes becomes one path for each of their names. */
+	VEC(struct path) list;
 };
 
 /* The size of a row that options.flame_of selects: bytes, or blocks for
@@ -44,13 +44,11 @@ struct error *paths_check(const struct report *report)
 	__attribute__((warn_unused_result));
 
 /*
- * Collect the rows of all sections that have any of what options.flame_of says. An
- * incomplete stack has a note at its outermost end that says why. In either order a path
- * begins with its process if the snapshot has several, then with the note of its class if
- * there are several sections. A row of several processes becomes one path for each of
- * their names. The depth is at least 1. `ret` refers to the report. The caller calls
- * paths_deinit() on it, also after an error. Fails if out of memory, and as paths_check()
- * does.
+ * Collect the rows of all sections that have any of what options.flame_of says. In either
+ * order a path begins with its process if the snapshot has several, then with the note of
+ * its class if there are several sections; an incomplete stack has a note at its
+ * outermost end that says why. `ret` refers to the report. The caller calls
+ * paths_deinit(), also after an error. Fails if out of memory, and as paths_check() does.
  */
 struct error *paths_init(struct paths *ret, const struct report *report,
 			 enum paths_order order) __attribute__((warn_unused_result));

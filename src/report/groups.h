@@ -66,13 +66,11 @@ bool groups_copy(const struct groups *groups, struct groups *ret)
 	__attribute__((warn_unused_result));
 
 /*
- * Replace `ret` by the groups of a row's frames, innermost first. Hidden frames are left
- * out. So are the allocation functions at the inner end (CODE_ALLOCATOR): the first group
- * is the function that called them. If all frames are such functions, it is the outermost
- * one. `with_notes`: with placeholders for missing frames, and with GROUP_END behind the
- * outermost frame of an incomplete stack. A row without frames has one GROUP_END. By
- * REPORT_GROUP_CALLER and REPORT_GROUP_ALLOCATOR there is only one group. False: memory
- * is out.
+ * Replace `ret` by the groups of a row's frames, innermost first, without hidden frames
+ * and the allocation functions at the inner end (CODE_ALLOCATOR; if all are such, it has
+ * the outermost one). `with_notes`: with placeholders for missing frames, and GROUP_END
+ * behind an incomplete stack. A row without frames has one GROUP_END. REPORT_GROUP_CALLER
+ * and _ALLOCATOR: only one group. False: memory is out.
  */
 bool groups_path(struct groups *groups, const struct report_row *row, bool with_notes,
 		 group_path *ret) __attribute__((warn_unused_result));

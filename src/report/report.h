@@ -114,7 +114,9 @@ struct report {
 	enum report_cause cause;
 	unsigned data; /* data in the snapshot: a set of enum report_data */
 	/* options.sort. If the snapshot lacks the data: REPORT_SORT_PEAK instead of
-	 * REPORT_SORT_AT_PEAK, or else REPORT_SORT_SIZE. */
+	 * REPORT_SORT_AT_PEAK, or else REPORT_SORT_SIZE. Rows with equal values are in
+	 * the order of bytes, blocks and stack index, so that equal input gives equal
+	 * output. */
 	enum report_sort sort;
 	uint64_t sequence; /* 1 for the first report of a run */
 	bool has_previous; /* growth and rates count from the previous report */
@@ -145,13 +147,11 @@ struct report_history *report_history_create(void); /* NULL when memory is out *
 void report_history_destroy(struct report_history *history);
 
 /*
- * Build the report of `snap`. `snap` and `frames` must outlive it. `frames` has a cache
- * for each process of the snapshot; NULL: its frames stay without names. Rows are cut to
- * the top before they are named, so that only shown frames are symbolized; but a filter
- * needs the names of all frames. Linear in blocks and stacks except for sorting. Rows are
- * ordered by options->sort, then by bytes, blocks and stack index, so that equal input
- * gives equal output. Damaged input (a stack or frames out of range) yields a row without
- * a stack or frames. If it fails (out of memory), the history does not change.
+ * Build the report of `snap`, which must outlive it, as must `frames`: a cache for each
+ * process of the snapshot; NULL: its frames stay without names. Only shown frames are
+ * symbolized, but a filter needs the names of all. Linear in blocks and stacks except for
+ * sorting. A damaged stack or frame (out of range) is left out of its row. If it fails
+ * (out of memory), the history does not change.
  */
 struct error *report_build(const struct snapshot *snap, struct report_history *history,
 			   struct frame_cache *const frames[],

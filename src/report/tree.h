@@ -56,12 +56,11 @@ struct tree {
 };
 
 /*
- * Make the tree of a section of `report`, which should have all call paths: top 0. The
- * flat bytes of the lines that are shown and the bytes left out add up to what the rows
- * hold. Linear in the number of frames, except for sorting; no recursion. With
- * report_options.group_by_process the roots are the processes. `ret` refers to the
- * report. The caller calls tree_deinit() on it, also after an error. Fails only if memory
- * is out.
+ * Make the tree of a section of `report`, which should have all call paths: top 0. With
+ * report_options.group_by_process the roots are the processes. The flat bytes of the
+ * lines that are shown and the bytes left out add up to what the rows hold. Linear in
+ * frames except for sorting, without recursion. `ret` refers to the report. The caller
+ * calls tree_deinit() on it, also after an error: memory is out.
  */
 struct error *tree_make(const struct report *report, const struct report_section *section,
 			const struct tree_options *options, struct tree *ret)

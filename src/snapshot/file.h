@@ -26,12 +26,11 @@ struct error *snapshot_write_quickly(const struct snapshot *snap, FILE *out)
 	__attribute__((warn_unused_result));
 
 /*
- * Read a snapshot from the current position of `in` to its end. `size_bytes` is the
- * number of bytes left in `in`. The contents are not trusted. Memory stays below a few
- * hundred times `size_bytes` (ten times for real snapshots). The result is consistent:
- * every index is valid, and numbers are finite. ERROR_MALFORMED (not a snapshot, cut
- * short, damaged), ERROR_UNSUPPORTED (written by a newer memtrace), ERROR_IO; the
- * message is to be printed after the name of the file.
+ * Read a snapshot from the current position of `in` to its end, `size_bytes` further on.
+ * The contents are not trusted. Memory stays below a few hundred times `size_bytes` (ten
+ * times for real snapshots). In the result every index is valid, and numbers are finite.
+ * ERROR_MALFORMED (no snapshot, cut short, damaged), ERROR_UNSUPPORTED (of a newer
+ * memtrace), ERROR_IO; to be printed after the name of the file.
  */
 struct error *snapshot_read(FILE *in, uint64_t size_bytes, struct snapshot **ret)
 	__attribute__((warn_unused_result));

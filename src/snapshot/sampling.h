@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The weight of a sampled block. With --sample-every N each allocation is sampled with
- * the probability 1/N. With --sample-bytes R an allocation of size S is sampled with
- * the probability 1 - e^(-S/R), as if points lay on all bytes at a mean distance of R
- * (Poisson). For that the sizes are sorted into classes, eight for each power of two,
- * and each class has one probability. A sampled block stands for 1/probability blocks
- * of its size, which makes every sum an unbiased estimate (Horvitz and Thompson, 1952).
+ * The weight of a sampled block: 1/probability (docs/options.md, "Sampling"). With
+ * --sample-bytes, sizes are sorted into classes, eight for each power of two, and each
+ * class has one probability, as if points lay on all bytes at a mean distance (Poisson).
+ * So every sum is an unbiased estimate (Horvitz and Thompson, 1952).
  */
 #ifndef SNAPSHOT_SAMPLING_H
 #define SNAPSHOT_SAMPLING_H

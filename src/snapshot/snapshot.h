@@ -100,12 +100,10 @@ struct snapshot_held {
 #define SNAPSHOT_BUCKETS 65
 
 /*
- * Allocations and frees of the heap blocks of one call path since the attach, as
- * traced. Measured if snapshot.has_traffic. A block counts for the path that allocated
- * it, whichever thread frees it. A process's exit frees its blocks. A realloc frees the
- * old block at its path and allocates the new one at its own. A block that is resized
- * in place remains one block: growth counts as allocated bytes, shrinkage as freed
- * bytes. Blocks that were not tracked (LOSS_BLOCKS_FULL) are not counted here.
+ * Allocations and frees of the heap blocks of one call path since the attach, as traced:
+ * docs/reading-reports.md, "Traffic", says what counts where. Measured if
+ * snapshot.has_traffic. Blocks that were not tracked (LOSS_BLOCKS_FULL) are not counted
+ * here.
  */
 struct snapshot_traffic {
 	uint64_t allocations, allocated_bytes;

@@ -15,11 +15,10 @@ void snapshot_held_add(struct snapshot_held *held, const struct snapshot_held *m
 
 /*
  * Make `ret` a view of `snap` with the sums of its blocks (snapshot.held), and without
- * the lifetimes and sizes of call paths. It shares everything else. Reports of `ret` have
- * the same sums as reports of `snap`, but no medians, sizes and threads of rows, no
- * single blocks and no live_sizes. If the blocks may be of several processes, the view
- * keeps them. The caller calls snapshot_sums_deinit(), also after a failure. False:
- * memory is out.
+ * the lifetimes and sizes of call paths. It shares everything else, and keeps blocks that
+ * may be of several processes. Reports of `ret` have the same sums, but no medians, sizes
+ * and threads of rows, no single blocks and no live_sizes. The caller calls
+ * snapshot_sums_deinit(), also after a failure. False: memory is out.
  */
 bool snapshot_sums(const struct snapshot *snap, struct snapshot *ret)
 	__attribute__((warn_unused_result));

@@ -76,11 +76,10 @@ struct error *tracer_create(const struct tracer_setup *setup,
 
 /*
  * Attach probes to the sites of `plan`, for the process `pid`, or for all if the scope is
- * not SCOPE_PROCESSES. A function that has probes keeps them where they are, even if
- * `plan` has other places for it. Sets *refused to the number of sites that could not be
- * served (late ones, on kernels without cookies). On failure nothing of this plan stays
- * attached. Returns ERROR_UNSAFE if setup.refuse_returns() refuses a return probe of
- * this plan.
+ * not SCOPE_PROCESSES. A function that has probes keeps them, even if `plan` has other
+ * places. Sets *refused to the number of sites that could not be served (late ones, on
+ * kernels without cookies). On failure nothing of this plan stays attached. ERROR_UNSAFE:
+ * setup.refuse_returns() refuses a return probe of this plan.
  */
 struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int pid,
 			    size_t *refused) __attribute__((warn_unused_result));

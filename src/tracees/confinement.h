@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Properties of a process that can make a return probe kill it. The kernel's return
- * trampoline enters the kernel by a system call (x86-64, Linux 6.11), which a seccomp
- * filter may forbid. It also changes a return address, which a shadow stack holds a copy
- * of. Whether this kernel lets its trampoline pass is tested by attach/trampoline.h.
- *
- * Syscall user dispatch (prctl(2), PR_SET_SYSCALL_USER_DISPATCH) also stops that system
- * call. /proc does not show it; compile/dispatch.h finds it.
+ * Properties of a process that can make a return probe kill it: docs/probes.md,
+ * "Processes without return probes". A seccomp filter may forbid the system call of the
+ * kernel's return trampoline (x86-64, Linux 6.11), and a shadow stack has a copy of the
+ * return address. attach/trampoline.h tests whether this kernel lets its trampoline pass.
+ * compile/dispatch.h finds syscall user dispatch.
  */
 #ifndef TRACEES_CONFINEMENT_H
 #define TRACEES_CONFINEMENT_H

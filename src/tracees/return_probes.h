@@ -37,12 +37,10 @@ struct return_probes {
 
 /*
  * Why the process `pid` might not survive a return probe: a static string. NULL: return
- * probes are safe. They are if no thread is confined (tracees/confinement.h) or uses
- * syscall user dispatch (compile/dispatch.h), or if this kernel lets its trampoline pass.
- * If `pid` is 0 or is_wide is set, the answer is for all processes: some are assumed to
- * be confined, and the processes that run now are checked for syscall user dispatch, at
- * most twice a second. Tests the kernel when the result first matters. `self` is the
- * struct return_probes.
+ * probes are safe. If `pid` is 0 or is_wide is set, the answer is for all processes: some
+ * are assumed to be confined, and all are checked for syscall user dispatch, at most
+ * twice a second. docs/probes.md, "Processes without return probes". Tests the kernel
+ * when the result first matters. `self` is the struct return_probes.
  */
 const char *return_probes_refuse(void *self, int pid);
 

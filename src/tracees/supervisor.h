@@ -28,12 +28,11 @@ struct plans {
 };
 
 /*
- * Open the process `pid` as the supervisor, and the programs that its descendants run. A
- * descendant that cannot be opened is left to supervisor_begin(). Appends the plans of
- * the descendants to `ret`, in the order of the list of `tracees`, and then, if there is
- * one, a plan for the supervisor's files. The caller owns the plans. Returns the errors
- * that tracees_open() returns for the supervisor, and ERROR_NOT_FOUND if neither it nor a
- * descendant has an allocator.
+ * Open the process `pid` as the supervisor, and the programs that its descendants run,
+ * except those left to supervisor_begin() because they cannot be opened. Appends their
+ * plans to `ret`, in the order of the list of `tracees`, and then a plan for the
+ * supervisor's files, if any; owned by the caller. Errors as for tracees_open(), and
+ * ERROR_NOT_FOUND if neither it nor a descendant has an allocator.
  */
 struct error *supervisor_open(struct tracees *tracees, int pid, struct plans *ret)
 	__attribute__((warn_unused_result));

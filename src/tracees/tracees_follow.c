@@ -279,11 +279,10 @@ static void look_at_image(struct tracee *t)
 
 /*
  * Has the process executed another program that must be followed now? The kernel reports
- * an exec slightly before the probes see it. The probes then retire the slot and take a
- * new one at once. If memtrace did that instead, a short program might exit before
- * memtrace is done. So wait for the probes, and act only if they do not see the exec. If
- * memtrace opened the process after the reported exec, the slot already belongs to the
- * new program.
+ * an exec slightly before the probes see it, retire the slot and take a new one. Wait for
+ * that, and act only if they do not see the exec: a short program might exit before
+ * memtrace is done. If memtrace opened the process after the exec, the slot already
+ * belongs to the new program.
  */
 static bool has_executed(struct tracees *ts, struct tracee *t)
 {

@@ -24,12 +24,11 @@ enum cfi_result {
 };
 
 /*
- * Read the unwind information of an ELF file: .eh_frame, found by PT_GNU_EH_FRAME or
- * else by its section, and .debug_frame (uncompressed only), for code that .eh_frame
- * does not cover. Takes ownership of `fd`, also on failure. It stays open until
- * cfi_close_fd() or cfi_close(), so that no other file can get its inode number
- * meanwhile. ERROR_MALFORMED, ERROR_UNSUPPORTED (another class or machine), ERROR_IO.
- * An image without unwind information is not an error.
+ * Read the unwind information of an ELF file, if it has any: .eh_frame, found by
+ * PT_GNU_EH_FRAME or else by its section, and .debug_frame (uncompressed only), for code
+ * that .eh_frame does not cover. Takes ownership of `fd`, also on failure. It stays open
+ * until cfi_close_fd() or cfi_close(), so that no other file gets its inode number.
+ * ERROR_MALFORMED, ERROR_UNSUPPORTED (another class or machine), ERROR_IO.
  */
 struct error *cfi_open_file(int fd, struct cfi **ret) __attribute__((warn_unused_result));
 

@@ -31,12 +31,11 @@ struct error *image_store_create(image_closed_fn *closed, void *arg,
 void image_store_destroy(struct image_store *store);
 
 /*
- * The image of a mapping of process `pid`; release it with image_release(). Device and
- * inode may come from an event or from /proc/PID/maps (process/file_names.h). NULL if it
- * cannot be read (the next call tries again), is not an ELF file, or the store is full:
- * it keeps 8,192 images and 256 MiB of tables. For a process that has exited the file
- * is found by the mapping's path. If a mapped file is written to, the contents that
- * were read first are used.
+ * The image of a mapping of process `pid`, by path if that has exited; release it with
+ * image_release(). Device and inode may come from an event or from /proc/PID/maps
+ * (process/file_names.h). NULL if it cannot be read (the next call tries again), is not
+ * an ELF file, or the store is full: 8,192 images, 256 MiB of tables. If a mapped file is
+ * written to, the contents that were read first are used.
  */
 struct image *image_store_get(struct image_store *store, int pid,
 			      const struct proc_mapping *mapping);

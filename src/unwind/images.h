@@ -55,12 +55,11 @@ static inline struct images_time images_since(uint64_t ns)
 }
 
 /*
- * Add a mapping of the process `pid`. Nothing changes if the same code is already known
- * there. An image that cannot be read counts as code without unwind information, and is
- * tried again when it is added again. Anonymous memory that contains the text of a file
- * known at its place or next to it counts as that file. `tag` is for the caller's use.
- * The process may have exited: then the mapping's path is used. ERROR_NO_MEMORY, or
- * ERROR_UNSUPPORTED if there are too many ranges.
+ * Add a mapping of the process `pid`, which may have exited: then the mapping's path is
+ * used. Nothing changes if the same code is already known there. An image that cannot be
+ * read counts as code without unwind information until it is added again. Anonymous
+ * memory with the text of a file known at its place or next to it counts as that file.
+ * `tag` is the caller's. ERROR_NO_MEMORY; ERROR_UNSUPPORTED: too many ranges.
  */
 struct error *images_add(struct images *images, int pid,
 			 const struct proc_mapping *mapping, struct images_time time,

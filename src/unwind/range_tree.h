@@ -2,10 +2,9 @@
 /*
  * The mappings of code that images.h keeps: address ranges that may overlap, each with
  * the times at which it begins and ends to be in force. It is a treap, ordered by start
- * address. Each node also knows the
- * largest end and the bounds of the times below it, so that a search leaves out subtrees
- * without a match: one huge mapping above thousands of small ones costs no more than
- * another small one.
+ * address. Each node also knows the largest end and the bounds of the times below it. So
+ * a search leaves out subtrees without a match: one huge mapping above thousands of small
+ * ones costs no more.
  */
 #ifndef UNWIND_RANGE_TREE_H
 #define UNWIND_RANGE_TREE_H

@@ -77,10 +77,8 @@ struct walk {
  * Unwind from `registers`. Its pc and stack pointer must be known. `is_interrupted`: pc
  * is the next instruction of the frame, as at a breakpoint or a signal. Otherwise pc is a
  * return address, and the row of the call before it is used. Fills `walk`, with at least
- * one frame if there is room.
- *
- * A pending return probe has replaced a return address by the address of its
- * trampoline. The copy must contain the original return address instead.
+ * one frame if there is room. The copy must contain the original return addresses, not
+ * trampolines of return probes.
  */
 void walk_stack(const struct unwind_registers *registers, bool is_interrupted,
 		const struct stack_copy *stack, walk_find_fn *find, void *argument,

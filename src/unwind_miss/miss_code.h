@@ -2,10 +2,9 @@
 /*
  * The code of the traced processes over time, for the miss handler: read once from
  * /proc/PID/maps, then updated by the kernel's reports of forks, execs and mappings of
- * code. So a walk that is finished later uses the code as it was when the walk began,
- * even if its process has exited. When tracing system-wide, the reports for each process
- * are recorded from its exec on, and evaluated only if the process is asked for. Private
- * to unwind_miss/.
+ * code. So a late walk uses the code of the time when it began, even if its process has
+ * exited. System-wide, the reports for a process are evaluated only if it is asked for.
+ * Private to unwind_miss/.
  */
 #ifndef UNWIND_MISS_MISS_CODE_H
 #define UNWIND_MISS_MISS_CODE_H

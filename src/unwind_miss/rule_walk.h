@@ -15,12 +15,11 @@
 struct unwind_regs;
 
 /*
- * Unwind from `start` as the probes would with the process of this slot. The pc of
- * `start` is a return address unless `is_interrupted`. Returns true if simple rules alone
- * lead to the outermost frame; `pcs` then has the addresses of `*count` frames. Also
- * returns true, with `*is_cut` set, if the copy or the room in `pcs` ends after at least
- * `enough` frames. The rules must be valid for the time of the copy. `takes_guesses`: use
- * rules of the type UNWIND_FP, too.
+ * Unwind from `start` as the probes would with the process of this slot, by rules that
+ * are valid for the time of the copy. `takes_guesses`: also of the type UNWIND_FP. The pc
+ * is a return address unless `is_interrupted`. True if simple rules alone lead to the
+ * outermost frame; `pcs` then has the addresses of `*count` frames. Also true, with
+ * `*is_cut`, if the copy or the room in `pcs` ends after at least `enough` frames.
  */
 bool rule_walk(const struct rule_table *table, uint32_t slot,
 	       const struct unwind_regs *start, bool is_interrupted,

@@ -2,11 +2,9 @@
 /*
  * Shell-like patterns for names. '*' matches any text, including '/', and '?' one byte.
  * [abc], [a-z] and [!a-z] (or [^a-z]) match one byte of a set, with ']' allowed as its
- * first member. A backslash makes the next character literal. Bytes are compared,
- * independent of the locale.
- *
- * fnmatch(3) does not fit: its '?' matches a character of the locale, which --live sets,
- * and it does not say that a '[' is not closed.
+ * first member. A backslash makes the next character literal. fnmatch(3) does not fit:
+ * its '?' matches a character of the locale, which --live sets, and it does not say that
+ * a '[' is not closed.
  */
 #ifndef UTIL_GLOB_H
 #define UTIL_GLOB_H

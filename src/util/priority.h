@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A higher priority, for work that does not read what a traced process has written. Where
- * hundreds of threads wait for each processor, a second of work would otherwise take a
- * minute. The nice value (sched(7)) is such that a thread gets about half of a processor
- * if up to 80 others wait for it; beyond that, as much as -20 gives. Nothing changes
- * where few threads wait, without CAP_SYS_NICE, and if the user has chosen another nice
- * value or a real-time priority.
+ * A higher priority, for work that does not read what a traced process has written:
+ * docs/performance.md, "Crowded machines". The nice value (sched(7)) is such that a
+ * thread gets about half of a processor if up to 80 others wait for it; beyond that, as
+ * much as -20 gives. Nothing changes where few threads wait, without CAP_SYS_NICE, and if
+ * the user has chosen another nice value or a real-time priority.
  */
 #ifndef UTIL_PRIORITY_H
 #define UTIL_PRIORITY_H

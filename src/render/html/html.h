@@ -10,13 +10,11 @@
 #include "util/error.h"
 
 /*
- * Write a self-contained page (HTML living standard, UTF-8): the verdict, the timeline,
- * the causes and the flame graph; below them, folded but open in print, totals, call
- * paths, sizes, ages, processes and threads. Its Content Security Policy (level 3, in a
- * meta element) permits only the script of the flame graph and the style sheet,
- * identified by their hashes, and forbids loading anything. Text that the target controls
- * is escaped (util/escape.h, then render/xml.h) and occurs only between tags. Equal
- * reports give equal pages. The caller flushes and checks `out`.
+ * Write a self-contained page (HTML living standard, UTF-8): docs/formats.md, "Files".
+ * Its Content Security Policy (level 3, in a meta element) identifies the flame graph's
+ * script and the style sheet by their hashes, and forbids loading anything. Text that the
+ * target controls is escaped (util/escape.h, then render/xml.h) and occurs only between
+ * tags. Equal reports give equal pages. The caller flushes and checks `out`.
  */
 struct error *html_render(const struct report *report,
 			  const struct flame_options *options, FILE *out)

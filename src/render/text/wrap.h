@@ -20,11 +20,10 @@ bool text_has_addresses(const struct report_options *options);
 
 /*
  * Append whole lines of `text` to `out`, wrapped at blanks so that none is wider than
- * `columns`. A number stays together with the word behind it. Further lines are indented
- * by four more columns than the first, behind "  label       " as that is, and at most by
- * half of the line. Tabs at the begin of a line become spaces, at most a quarter of the
- * line. Only a word that is wider than a line is broken. Escape sequences for colours
- * have no width.
+ * `columns`, unless a single word is. A number stays with the word behind it. Further
+ * lines are indented by four more columns than the first (and its " label "), at most by
+ * half of the line. Tabs at the begin of a line become spaces, at most a quarter of it.
+ * Escape sequences for colours have no width.
  */
 void text_wrap(struct strbuf *out, const char *text, size_t len, size_t columns,
 	       bool utf8);
