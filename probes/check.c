@@ -86,20 +86,3 @@ ALWAYS_INLINE void check_exit(const struct tracee *t, struct pt_regs *ctx, u64 m
 	else
 		check_count(number, &check->agreed, ABI_CHECK_AGREED);
 }
-
-#ifdef WITH_ON_RESULT
-int on_check(struct pt_regs *ctx)
-{
-	struct tracee t;
-
-	if (!tracee_is_here(&t, ctx))
-		return 0;
-
-	u64 meaning = site_meaning(ctx, site_at(ctx));
-
-	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_CHECK)
-		check_exit(&t, ctx, meaning,
-			   reg_word(ctx, ABI_RESULT_PAYLOAD(ABI_RESULT_VALUE0(meaning))));
-	return 0;
-}
-#endif

@@ -7,31 +7,12 @@
 
 BPF_F_TABLE("array", u32, u64, event_counts, MAX_STACKS + 1, BPF_F_MMAPABLE);
 
-#ifdef EVENT_HAS_USER_REGISTERS
-#define EVENT_CONTEXT struct pt_regs
-#else
-#define EVENT_CONTEXT void
-#endif
-
-/* Read the thread's user-space registers. Returns 0 for a thread of the kernel, which has
- * none. */
-ALWAYS_INLINE int event_registers(void *ctx, struct pt_regs *ret)
-{
-#ifdef EVENT_HAS_USER_REGISTERS
-	struct pt_regs *regs = ctx;
-
-	bpf_probe_read_kernel(ret, sizeof(*ret), regs);
-	return 1;
-#else
-	return !bpf_probe_read_kernel(ret, sizeof(*ret), user_registers()) &&
-	       REG_IS_USER(ret);
-#endif
-}
-
 /* Store the kernel's part of the stack in s->walked.pc. Returns its number of frames. */
 ALWAYS_INLINE u32 event_kernel_frames(void *ctx, struct abi_scratch *s)
 {
-#ifdef KERNEL_FRAMES
+	if (!KERNEL_FRAMES)
+		return 0;
+
 	s64 bytes = bpf_get_stack(ctx, s->walked.pc, KERNEL_FRAMES * 8, 0);
 	u64 frames = bytes > 0 ? (u64)bytes / 8 : 0;
 
@@ -41,15 +22,14 @@ ALWAYS_INLINE u32 event_kernel_frames(void *ctx, struct abi_scratch *s)
 	if (frames)
 		s->walked.pc[0]++;
 	return frames;
-#else
-	return 0;
-#endif
 }
 
 ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s,
 				     u32 frames)
 {
-#ifdef KERNEL_FRAMES
+	if (!KERNEL_FRAMES)
+		return;
+
 	/* Otherwise the bounds of `frames` would show where the loop ended, and the
 	 * verifier would distinguish all later states by them. */
 	u64 known = launder(&w->words[2], frames);
@@ -65,23 +45,22 @@ ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s
 			break;
 		abi_stack_hash_step(&w->h, s->walked.pc[i]);
 	}
-#endif
 }
 
 /* At a function's first instruction the caller has no frame record yet: the return
  * address is on top of the stack. */
 ALWAYS_INLINE void event_first_frame(struct walk *w, u64 *pcs)
 {
-#if WALK_FIRST
 	u64 caller = 0;
 
+	if (!WALK_FIRST)
+		return;
 	pcs[0] = w->regs.pc + 1;
 	abi_stack_hash_step(&w->h, pcs[0]);
 	w->depth = 1;
 	bpf_probe_read_user(&caller, 8, (void *)w->regs.sp);
 	w->regs.pc = caller;
 	w->regs.sp += 8;
-#endif
 }
 
 /* A thread of the process that never leaves the kernel, such as a worker of io_uring, has
@@ -151,14 +130,13 @@ ALWAYS_INLINE int event_hit(void *ctx)
 	struct pt_regs regs = {};
 	struct tracee t;
 
-#ifdef ALL_PROCESSES
 	/* Check first: threads of the kernel must not get slots as processes. */
-	if (!event_registers(ctx, &regs) || !tracee_find(&t, ctx))
+	if (TRACES_ALL && !event_registers(ctx, &regs))
 		return 0;
-#else
-	if (!tracee_find(&t, ctx) || !event_registers(ctx, &regs))
+	if (!tracee_find(&t, ctx))
 		return 0;
-#endif
+	if (!TRACES_ALL && !event_registers(ctx, &regs))
+		return 0;
 
 	u32 stack = event_stack(&t, ctx, &regs, ABI_EVENT_STACKS);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The programs at the entry of an allocation function, at the entry of free, and at their
- * returns. Only the programs that this run needs are compiled in (WITH_ON_...,
- * compile/source.c). The result of an entry program matters only in a session (on_session()):
+ * returns. programs/ has those that a run may need. The result of an entry program matters only in a session (on_session()):
  * 1 means that the return of the call is not needed. */
 
 /* The address of the return address, at an entry. */
@@ -103,10 +102,8 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 		break;
 	case ABI_EFFECT_RESIZE:
 		break;
-#ifdef MAPPINGS
 	default:
 		mapping_begin(t, ctx, p);
-#endif
 	}
 	return 0;
 }
@@ -130,16 +127,6 @@ ALWAYS_INLINE int free_entered(const struct tracee *t, struct pt_regs *ctx, u64 
                                                                                          \
 		return find(&t, ctx) ? entered(&t, ctx, meaning) : 1;                    \
 	}
-
-#ifdef WITH_ON_CALL
-ENTRY(on_call, tracee_find, call_entered, call_meaning(ctx))
-#endif
-#ifdef WITH_ON_CALL_HERE
-ENTRY(on_call_here, tracee_is_here, call_entered, call_meaning(ctx))
-#endif
-#ifdef WITH_ON_FREE
-ENTRY(on_free, tracee_find, free_entered, site_meaning(ctx, site_at(ctx)))
-#endif
 
 /*
  * The result of a call that has returned: the address of a block to record, or 0. `block`
@@ -188,13 +175,12 @@ ALWAYS_INLINE u64 call_outcome(const struct tracee *t, struct abi_pending *p, u6
 ALWAYS_INLINE void call_ends(const struct tracee *t, struct abi_pending *p, u64 result,
 			     u64 block, u32 stack)
 {
-#ifdef MAPPINGS
 	if (is_mapping(ABI_SITE_EFFECT(p->site))) {
 		mapping_end(t, p, result, stack);
 		pending_end(t, p);
 		return;
 	}
-#endif
+
 	int restore = 0;
 
 	p->flags |= ABI_PENDING_CHANGES;
@@ -249,33 +235,3 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 		call_ends(&t, p, REG_RESULT(ctx), 0, stack);
 	return 0;
 }
-
-#ifdef WITH_ON_RETURN
-int on_return(struct pt_regs *ctx)
-{
-	return call_returned(ctx);
-}
-#endif
-
-#ifdef WITH_ON_FREE_HERE
-ENTRY(on_free_here, tracee_is_here, free_entered, site_meaning(ctx, site_at(ctx)))
-#endif
-
-#ifdef WITH_ON_SESSION
-/* Entry and return in one program: an entry is a hit at the probe's address, all others
- * are returns of calls that asked for it. */
-int on_session(struct pt_regs *ctx)
-{
-	struct abi_site_at *s = site_at(ctx);
-
-	if (s && s->meaning) {
-		struct tracee t;
-
-		if (!tracee_is_here(&t, ctx))
-			return 1;
-		if (site_is_entry(ctx, &t, s))
-			return call_entered(&t, ctx, site_meaning(ctx, s));
-	}
-	return call_returned(ctx);
-}
-#endif

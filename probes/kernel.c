@@ -6,9 +6,6 @@
  * compile/source.c generates a program for each tracepoint.
  */
 
-BPF_F_TABLE("array", u32, struct abi_kernel_counters, kernel_counters, CPU_SLOTS,
-	    BPF_F_MMAPABLE);
-
 /* A number in the context of a program. */
 #define KERNEL_WORD(ctx, offset, type) (*(type *)((u64)(ctx) + (offset)))
 
@@ -19,24 +16,6 @@ ALWAYS_INLINE u64 kernel_behind(u64 pointer, u32 offset, u32 bytes)
 
 	bpf_probe_read_kernel(&value, bytes, (void *)(pointer + offset));
 	return value;
-}
-
-ALWAYS_INLINE void kernel_count(u32 class, u32 which, u64 n, u32 other, u64 m)
-{
-	short_key cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
-	struct abi_kernel_counters *c = kernel_counters.lookup(&cpu);
-
-	if (!c || class >= ABI_KERNEL_CLASS_COUNT)
-		return;
-	__sync_fetch_and_add(&c->value[class][which], n);
-	if (m)
-		__sync_fetch_and_add(&c->value[class][other], m);
-}
-
-ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block)
-{
-	kernel_count(ABI_KEY_SLOT(key), ABI_KERNEL_FREES, 1, ABI_KERNEL_FREED_BYTES,
-		     block->size_bytes);
 }
 
 /* 1 if the return address `pc` is in start..start + bytes, else 0. Without a branch,
@@ -73,11 +52,9 @@ ALWAYS_INLINE u64 kernel_places(u64 pc)
 /* Returns 1 if a block is not to be counted in `class`, by the places in its stack. */
 ALWAYS_INLINE int kernel_is_elsewhere(u32 class, u64 places)
 {
-#ifdef KERNEL_OF_ONE
 	/* Not the process's own: it was only interrupted. */
-	if (places & KERNEL_IN_INTERRUPT)
+	if (KERNEL_OF_ONE && places & KERNEL_IN_INTERRUPT)
 		return 1;
-#endif
 	/* Pages of a slab are counted as its objects, and so on. */
 	if (class == ABI_KERNEL_PAGES)
 		return places & (KERNEL_BY_SLAB | KERNEL_BY_PERCPU | KERNEL_BY_VMALLOC);
@@ -132,10 +109,8 @@ ALWAYS_INLINE int kernel_is_wanted(u64 tgid, u64 size_bytes)
 {
 	if (tgid == run_value(ABI_RUN_OWN_PID))
 		return 0;
-#ifdef KERNEL_OF_ONE
-	if (tgid != run_value(ABI_RUN_KERNEL_PID))
+	if (KERNEL_OF_ONE && tgid != run_value(ABI_RUN_KERNEL_PID))
 		return 0;
-#endif
 	return wanted(size_bytes);
 }
 
@@ -200,12 +175,10 @@ ALWAYS_INLINE int kernel_freed(u32 class, u64 address, u64 key)
 	if (live_take(ctl, key, &old)) {
 		journal_add(ctl, key, 0, NULL);
 		kernel_gone(key, &old);
-	} else {
-#ifndef KERNEL_OF_ONE
+	} else if (!KERNEL_OF_ONE) {
 		/* With one process it is not known which unknown frees would be its
 		 * own. */
 		kernel_count(class, ABI_KERNEL_FREES_UNKNOWN, 1, 0, 0);
-#endif
 	}
 	return 0;
 }

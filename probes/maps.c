@@ -102,13 +102,9 @@ ALWAYS_INLINE struct abi_control *control_get(void)
 
 ALWAYS_INLINE u64 tick_now(void)
 {
-#ifdef WITH_TIME
-#ifdef TICK_JIFFIES
-	return bpf_jiffies64() - run_value(ABI_RUN_START);
-#else
+	if (!WITH_TIME)
+		return 0;
+	if (TICK_JIFFIES)
+		return bpf_jiffies64() - run_value(ABI_RUN_START);
 	return (bpf_ktime_get_ns() - run_value(ABI_RUN_START)) >> ABI_TICK_SHIFT;
-#endif
-#else
-	return 0;
-#endif
 }

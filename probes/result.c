@@ -5,7 +5,6 @@
  * there (probes/README.md, "Calls that were left"). Where the size is known there, too,
  * one hit is the whole call (ABI_EFFECT_WHOLE).
  */
-#ifdef WITH_ON_RESULT
 
 /* What the site says about the result, on the path that this call takes; 0: nothing. */
 ALWAYS_INLINE u32 result_chosen(struct pt_regs *ctx, u64 meaning)
@@ -207,4 +206,3 @@ int on_result(struct pt_regs *ctx)
 		result_claimed(&t, ctx, s);
 	return 0;
 }
-#endif

@@ -35,22 +35,23 @@ ALWAYS_INLINE void code_look(volatile struct abi_process *process)
  * word may skip it, because it is right as long as the code is the same as for the last
  * walk. The first walk in each tick looks; the others look again if they do not repeat
  * the last one. */
-#ifdef TICK_JIFFIES
 ALWAYS_INLINE void code_look_at_tick(volatile struct abi_process *process)
 {
-	u64 now = bpf_jiffies64();
+	if (TICK_JIFFIES) {
+		u64 now = bpf_jiffies64();
 
-	if (process->looked_at != now) {
+		if (process->looked_at == now)
+			return;
 		process->looked_at = now;
-		code_look(process);
 	}
+	code_look(process);
 }
 
-#define code_look_again(process) code_look(process)
-#else
-#define code_look_at_tick(process) code_look(process)
-#define code_look_again(process)   ((void)0)
-#endif
+ALWAYS_INLINE void code_look_again(volatile struct abi_process *process)
+{
+	if (TICK_JIFFIES)
+		code_look(process);
+}
 
 /* The dynamic linker is about to change the list of mapped files, or has done so. */
 ALWAYS_INLINE void linker_reports_code(volatile struct abi_process *process)

@@ -16,9 +16,6 @@ BPF_F_TABLE("hash", u64, u64, rule_spill, ENTRIES(ABI_RULE_SPILL), AS_NEEDED);
 BPF_F_TABLE("array", u32, struct abi_moves, moves, PROCESS_SLOTS, BPF_F_MMAPABLE);
 /* LRU: threads that die in a move leave their entries. */
 BPF_F_TABLE("lru_hash", u64, struct abi_mover, movers, ABI_MOVERS, 0);
-#ifdef ALL_PROCESSES
-BPF_F_TABLE("lru_hash", u64, u64, untraced_movers, ABI_UNTRACED_MOVERS, 0);
-#endif
 #ifdef UNWIND_TABLES
 /* Kernels with may_goto allow such hashes in perf event programs, too. */
 BPF_F_TABLE("hash", u64, struct layout_bytes, layouts, ENTRIES(LAYOUTS),

@@ -24,17 +24,6 @@ ALWAYS_INLINE u64 moves_touch(const struct abi_moves *m, u64 start, u64 size)
 	return touches >> 63;
 }
 
-/* Note a process that moves a mapping with MREMAP_FIXED before it is traced. */
-#ifdef ALL_PROCESSES
-ALWAYS_INLINE void moves_of_untraced(u64 tgid, u64 is_fixed)
-{
-	if (tgid && is_fixed)
-		untraced_movers.update(&tgid, &is_fixed);
-}
-#else
-#define moves_of_untraced(tgid, is_fixed) ((void)0)
-#endif
-
 /* At the first instruction of mremap(old, old_size, new_size, flags, new). */
 int on_move(struct pt_regs *ctx)
 {

@@ -170,12 +170,10 @@ ALWAYS_INLINE int walk_can_step(struct walk *w, u64 rule, u64 signal)
 		w->end = type == UNWIND_END ? ABI_END_COMPLETE : WALK_MISSED;
 		return 0;
 	}
-#ifdef NO_FRAME_POINTERS
-	if (type == UNWIND_FP) {
+	if (NO_FRAME_POINTERS && type == UNWIND_FP) {
 		w->end = ABI_END_NO_FRAME;
 		return 0;
 	}
-#endif
 	u64 guess = (s64)((type ^ UNWIND_FP) - 1) >> 63;
 
 	barrier_var(guess);

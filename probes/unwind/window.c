@@ -13,9 +13,6 @@
 /* A walk usually begins at a return address. With WALK_EXACT (events, USDT probes) the
  * first pc is the instruction itself. It is stored as a return address would be: plus
  * one. */
-#ifndef WALK_EXACT
-#define WALK_EXACT 0
-#endif
 #ifndef WALK_FIRST
 #define WALK_FIRST 0 /* frames that the caller of walk_run() has handled */
 #endif

@@ -66,25 +66,26 @@ static void set_values(struct source *source, const struct source_run *o)
 		o->mode->set_values(&source->values, o);
 }
 
-static bool set_flags(struct source *source, const struct source_run *o)
+static void set_facts(struct source *source, const struct source_run *o,
+		      struct source_facts *ret)
 {
-	struct source_facts facts = {.run = o, .sizes = &source->sizes};
-
 	/* With traffic each event of a thread needs its thread id and process anyway. */
 	source->one_process = o->one_process && o->sessions && !o->traffic;
 	source->keeps_tids = source->one_process && o->offsets.has_task &&
 			     !o->pid_namespace.inode &&
 			     source_mode_can(o->mode, MODE_CALLS);
-	facts.registers = source->registers;
-	facts.one_process = source->one_process;
-	facts.keeps_tids = source->keeps_tids;
-	return source_flags_init(&source->flags, &facts);
+	*ret = (struct source_facts){.run = o,
+				     .sizes = &source->sizes,
+				     .registers = source->registers,
+				     .one_process = source->one_process,
+				     .keeps_tids = source->keeps_tids};
 }
 
 struct error *source_build(const struct source_run *run, const struct meanings *meanings,
 			   struct source **ret)
 {
 	_cleanup_(source_destroyp) struct source *source = calloc(1, sizeof(*source));
+	struct source_facts facts;
 	struct strbuf text = {0};
 
 	if (!source)
@@ -92,13 +93,16 @@ struct error *source_build(const struct source_run *run, const struct meanings *
 	source->cookies = run->cookies;
 	set_values(source, run);
 	source_sizes_compute(run, &source->sizes);
-	if (!collect_sites(source, run, meanings) || !set_flags(source, run))
+	if (!collect_sites(source, run, meanings))
+		return error_no_memory();
+	set_facts(source, run, &facts);
+	if (!source_flags_init(&source->flags, &facts))
 		return error_no_memory();
 
 	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");
 	if (run->mode->append_before)
 		run->mode->append_before(&text, run);
-	source_append_fragments(&text, run);
+	source_append_fragments(&text, &facts);
 	if (!run->cookies) {
 		for (size_t i = 0; i < source->sites.len; i++) {
 			uint64_t site = source->sites.data[i];

@@ -53,18 +53,13 @@ static bool add_scope_flags(struct source_flags *flags, const struct source_fact
 				       o->pid_namespace.device) &&
 		      source_flags_add(flags, "-DPIDNS_INODE=%" PRIu64 "ull",
 				       o->pid_namespace.inode);
-	if (o->scope == SCOPE_ALL)
-		ok &= source_flags_add(flags, "-DALL_PROCESSES");
-	if (o->scope == SCOPE_FORKS)
-		ok &= source_flags_add(flags, "-DFOLLOW_FORKS");
 	if (o->scope == SCOPE_FORKS && o->execs != EXECS_OF_TRACED)
-		ok &= source_flags_add(flags, "-DFOLLOW_EXECS") &&
+		ok &= source_flags_add(flags, "-DFOLLOW_EXECS_ONLY=%d",
+				       o->execs == EXECS_ONLY) &&
 		      source_flags_add(flags, "-DOFFSET_TASK_SIGNAL=%u",
 				       o->offsets.task_signal) &&
 		      source_flags_add(flags, "-DOFFSET_SIGNAL_LIVE=%u",
 				       o->offsets.signal_live);
-	if (o->scope == SCOPE_FORKS && o->execs == EXECS_ONLY)
-		ok &= source_flags_add(flags, "-DFOLLOW_EXECS_ONLY");
 	if (o->offsets.has_task)
 		ok &= source_flags_add(flags, "-DOFFSET_TASK_PID=%u",
 				       o->offsets.task_pid) &&
@@ -92,27 +87,6 @@ static bool add_lack_flags(struct source_flags *flags, const struct source_facts
 				       o->offsets.task_stack) &&
 		      source_flags_add(flags, "-DKERNEL_STACK_BYTES=%u",
 				       o->offsets.stack_bytes);
-	return ok;
-}
-
-static bool add_program_flags(struct source_flags *flags,
-			      const struct source_facts *facts)
-{
-	const struct source_run *o = facts->run;
-	bool ok = true;
-
-	if (o->programs & 1u << SOURCE_ON_SESSION)
-		ok &= source_flags_add(flags, "-DWITH_ON_SESSION");
-	if (o->programs & 1u << SOURCE_ON_RETURN)
-		ok &= source_flags_add(flags, "-DWITH_ON_RETURN");
-	if (o->programs & 1u << SOURCE_ON_RESULT)
-		ok &= source_flags_add(flags, "-DWITH_ON_RESULT");
-	if (o->cookies && o->programs & 1u << SOURCE_ON_CALL)
-		ok &= source_flags_add(flags, facts->one_process ? "-DWITH_ON_CALL_HERE"
-								 : "-DWITH_ON_CALL");
-	if (o->cookies && o->programs & 1u << SOURCE_ON_FREE)
-		ok &= source_flags_add(flags, facts->one_process ? "-DWITH_ON_FREE_HERE"
-								 : "-DWITH_ON_FREE");
 	return ok;
 }
 
@@ -194,15 +168,12 @@ static bool add_block_flags(struct source_flags *flags, const struct source_fact
 	uint32_t threshold = 0;
 	bool ok = true;
 
-	if (o->with_time)
-		ok &= source_flags_add(flags, "-DWITH_TIME");
-	if (o->with_time && o->ticks.is_jiffies)
-		ok &= source_flags_add(flags, "-DTICK_JIFFIES");
+	ok &= source_flags_add(flags, "-DWITH_TIME=%d", o->with_time) &&
+	      source_flags_add(flags, "-DTICK_JIFFIES=%d",
+			       o->with_time && o->ticks.is_jiffies);
 	/* Unwinding begins at the probe itself, not where a call returned to. */
-	if (o->mode->is_exact && o->mode->is_exact(o))
-		ok &= source_flags_add(flags, "-DWALK_EXACT=1");
-	if (o->mappings)
-		ok &= source_flags_add(flags, "-DMAPPINGS");
+	ok &= source_flags_add(flags, "-DWALK_EXACT=%d",
+			       o->mode->is_exact && o->mode->is_exact(o));
 	/* 0: all blocks are traced, or are sampled by their size. */
 	if (sampling_factor(sampling) > 1)
 		threshold = sampling_factor_threshold(sampling);
@@ -225,6 +196,11 @@ static bool add_traffic_flags(struct source_flags *flags,
 				(long)LATE_RING_BYTES / sysconf(_SC_PAGESIZE));
 }
 
+bool source_flags_want_tables(const struct source_run *o)
+{
+	return o->rules && o->may_goto && !o->mode->lacks_stack;
+}
+
 static bool add_rule_flags(struct source_flags *flags, const struct source_facts *facts)
 {
 	const struct source_run *o = facts->run;
@@ -232,13 +208,13 @@ static bool add_rule_flags(struct source_flags *flags, const struct source_facts
 	bool ok = source_flags_add(flags, "-DUNWIND_RULES") &&
 		  source_flags_add(flags, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets);
 
-	if (o->may_goto && !o->mode->lacks_stack)
+	if (source_flags_want_tables(o))
 		ok &= source_flags_add(flags, "-DUNWIND_TABLES") &&
 		      source_flags_add(flags, "-DUNWIND_PAGES=%" PRIu32,
 				       z->unwind_pages) &&
 		      source_flags_add(flags, "-DLAYOUTS=%" PRIu32, z->layouts);
-	if (o->config->unwind == UNWIND_CHOICE_RULES)
-		ok &= source_flags_add(flags, "-DNO_FRAME_POINTERS");
+	ok &= source_flags_add(flags, "-DNO_FRAME_POINTERS=%d",
+			       o->config->unwind == UNWIND_CHOICE_RULES);
 	if (o->offsets.has_code_pages)
 		ok &= source_flags_add(flags, "-DOFFSET_MM_CODE_PAGES=%u",
 				       o->offsets.mm_code_pages);
@@ -288,11 +264,7 @@ static bool add_flags(struct source_flags *flags, const struct source_facts *fac
 
 	if (o->mode->add_flags)
 		ok &= o->mode->add_flags(flags, o);
-	if (facts->one_process)
-		ok &= source_flags_add(flags, "-DONE_PROCESS");
-	if (facts->keeps_tids)
-		ok &= source_flags_add(flags, "-DKEEPS_TIDS");
-	ok &= add_program_flags(flags, facts) && add_lack_flags(flags, facts);
+	ok &= add_lack_flags(flags, facts);
 	if (o->maps_are_there)
 		ok &= source_flags_add(flags, "-DMAPS_ARE_THERE");
 	if (o->traffic)

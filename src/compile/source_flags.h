@@ -30,6 +30,9 @@ struct source_facts {
 bool source_flags_init(struct source_flags *ret, const struct source_facts *facts)
 	__attribute__((warn_unused_result));
 
+/* Do the probes search the unwind rules of whole files? */
+bool source_flags_want_tables(const struct source_run *run);
+
 /* Add a flag, printf-style. False: memory is out, or there are SOURCE_FLAGS_MAX. */
 bool source_flags_add(struct source_flags *flags, const char *format, ...)
 	__attribute__((format(printf, 2, 3), warn_unused_result));

@@ -307,17 +307,15 @@ bool mode_event_add_flags(struct source_flags *flags, const struct source_run *r
 
 	if (kernel_frames > KERNEL_FRAMES_MAX)
 		kernel_frames = KERNEL_FRAMES_MAX;
-	if (event_is_in_file(kind))
-		ok &= source_flags_add(flags, "-DEVENT_HAS_USER_REGISTERS");
 	/* Unwind information is also right at the first instruction; frame pointers are
 	 * not. */
 	if (kind == EVENT_UPROBE && !run->event->offset && !run->rules)
 		ok &= source_flags_add(flags, "-DWALK_FIRST=1");
-	if (run->config->kernel_stacks && kernel_frames)
-		ok &= source_flags_add(flags, "-DKERNEL_FRAMES=%u", kernel_frames) &&
-		      source_flags_add(flags, "-DWALK_DEPTH=%u",
-				       run->stack_depth - kernel_frames);
-	return ok;
+	if (!run->config->kernel_stacks)
+		kernel_frames = 0;
+	return ok && source_flags_add(flags, "-DKERNEL_FRAMES=%u", kernel_frames) &&
+	       source_flags_add(flags, "-DWALK_DEPTH=%u",
+				run->stack_depth - kernel_frames);
 }
 
 struct error *mode_event_look(struct tracer *t)

@@ -73,7 +73,6 @@ const struct trace_mode trace_mode_heap = {
 		{
 			.able = MODE_BLOCKS | MODE_CALLS | MODE_FUNCTIONS | MODE_TRAFFIC |
 				MODE_PROCESSES | MODE_FORKS | MODE_SAMPLE_BYTES,
-			.fragments = {"hooks.c", "result.c"},
 		},
 	.begin_load = tracer_begin_calls,
 	.load = load,

@@ -283,13 +283,9 @@ static bool is_by_number(const struct kernel_points *points)
 
 static bool add_flags(struct source_flags *flags, const struct source_run *run)
 {
-	bool ok = source_flags_add(flags, "-DKERNEL") &&
-		  source_flags_add(flags, "-DKERNEL_BY_NUMBER=%d",
-				   is_by_number(run->kernel_points));
-
-	if (run->kernel->pid)
-		ok &= source_flags_add(flags, "-DKERNEL_OF_ONE");
-	return ok;
+	return source_flags_add(flags, "-DKERNEL_BY_NUMBER=%d",
+				is_by_number(run->kernel_points)) &&
+	       source_flags_add(flags, "-DKERNEL_OF_ONE=%d", run->kernel->pid != 0);
 }
 
 static void set_values(struct run_values *values, const struct source_run *run)

@@ -30,6 +30,22 @@ static void write_flags(FILE *to, const struct source *source)
 	}
 }
 
+/* The programs that the text has, for the tests. */
+static void write_programs(FILE *to, const struct source_run *run)
+{
+	static const char *const names[SOURCE_PROGRAM_COUNT] = {
+		[SOURCE_ON_SESSION] = "SESSION", [SOURCE_ON_RETURN] = "RETURN",
+		[SOURCE_ON_CALL] = "CALL",       [SOURCE_ON_FREE] = "FREE",
+		[SOURCE_ON_RESULT] = "RESULT",
+	};
+
+	for (int i = 0; i < SOURCE_PROGRAM_COUNT; i++)
+		if (run->programs & 1u << i && (i != SOURCE_ON_CALL || run->cookies))
+			fprintf(to, "#define WITH_ON_%s 1\n", names[i]);
+	if (run->scope == SCOPE_FORKS)
+		fprintf(to, "#define WITH_ON_FORK 1\n");
+}
+
 /* Returns false if the text has not the expected form. */
 static bool write_text(FILE *to, const char *text)
 {
@@ -59,6 +75,7 @@ static int join(const char *variant, const char *path)
 		return 1;
 	fprintf(to, "#include \"host_bpf/probes.h\"\n");
 	write_flags(to, source);
+	write_programs(to, &v.run);
 	ok = write_text(to, source->text);
 	ok &= fclose(to) == 0;
 	source_destroy(source);

@@ -9,7 +9,7 @@
 
 #include PROBES_TEXT
 
-#ifdef FOLLOW_EXECS_ONLY
+#if FOLLOW_EXECS_ONLY
 #define FORKS_ARE_FOLLOWED false
 #else
 #define FORKS_ARE_FOLLOWED true

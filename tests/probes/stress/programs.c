@@ -15,7 +15,7 @@
 #define RETURN on_return
 #endif
 
-#ifdef MAPPINGS
+#ifndef is_mapping /* no_mappings.c */
 #define FREE_ENTER ENTER
 #else
 #define FREE_ENTER FREE
@@ -45,7 +45,7 @@ const struct host_programs host_programs = {
 			[FN_FREE] = on_call_5,
 			[FN_DELETE] = on_call_6,
 #endif
-#ifdef MAPPINGS
+#ifndef is_mapping /* no_mappings.c */
 			[FN_MMAP] = ENTER,
 			[FN_MUNMAP] = ENTER,
 			[FN_MREMAP] = ENTER,
@@ -55,17 +55,17 @@ const struct host_programs host_programs = {
 #ifdef WITH_ON_RESULT
 	.result = on_result,
 #endif
-#ifdef FOLLOW_FORKS
+#ifdef WITH_ON_FORK
 	.fork = on_fork,
 #endif
 	.exec = on_exec,
-#ifdef KEEPS_TIDS
+#ifndef tid_ends /* tids/not_kept.c */
 	.thread_end = on_thread_end,
 #endif
 #ifdef WITH_ON_SESSION
 	.is_session = true,
 #endif
-#ifdef MAPPINGS
+#ifndef is_mapping /* no_mappings.c */
 	.frees_return = true,
 #endif
 #ifdef THREAD_SLOTS

@@ -17,14 +17,13 @@ static void what_is_not_asked_for_is_not_there(void)
 	struct meanings meanings = {0};
 	struct source *source = build(&run, &meanings);
 
-	CHECK(!has_flag(source, "-DALL_PROCESSES"));
-	CHECK(!has_flag(source, "-DFOLLOW_FORKS"));
+	CHECK(!strstr(source->text, "probes/scope/all.c"));
+	CHECK(!strstr(source->text, "probes/scope/forks.c"));
 	CHECK_INT(source->values.of[ABI_RUN_START], 99);
-	CHECK(!has_flag(source, "-DTICK_JIFFIES"));
+	CHECK(has_flag(source, "-DTICK_JIFFIES=0"));
 	CHECK(has_flag(source, "-DSAMPLE_THRESHOLD=0u"));
 	CHECK(has_flag(source, "-DMIN_SIZE=0ull"));
 	CHECK(has_flag(source, "-DMAX_SIZE=18446744073709551615ull"));
-	CHECK(!has_flag(source, "-DMAPPINGS"));
 	CHECK(!strstr(source->text, "probes/mappings.c"));
 	CHECK(!has_flag(source, "-DTHREAD_SLOTS"));
 	CHECK(!strstr(source->text, "\"probes/loops/may_goto.c\""));
@@ -42,9 +41,8 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK(has_flag(source, "-DSAMPLE_THRESHOLD=429496730u"));
 	CHECK(has_flag(source, "-DMIN_SIZE=16ull"));
 	CHECK(has_flag(source, "-DMAX_SIZE=4096ull"));
-	CHECK(has_flag(source, "-DMAPPINGS"));
 	CHECK(strstr(source->text, "\"probes/loops/may_goto.c\""));
-	CHECK(!has_flag(source, "-DWITH_TIME"));
+	CHECK(has_flag(source, "-DWITH_TIME=0"));
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/mappings.c\"");
 	source_destroy(source);
 }
@@ -52,12 +50,12 @@ static void what_is_not_asked_for_is_not_there(void)
 /* Each program of a call is compiled if the run need it, and only then. */
 static void only_wanted_programs_are_there(void)
 {
-	static const char *const flags[SOURCE_PROGRAM_COUNT] = {
-		[SOURCE_ON_SESSION] = "-DWITH_ON_SESSION",
-		[SOURCE_ON_RETURN] = "-DWITH_ON_RETURN",
-		[SOURCE_ON_CALL] = "-DWITH_ON_CALL",
-		[SOURCE_ON_FREE] = "-DWITH_ON_FREE",
-		[SOURCE_ON_RESULT] = "-DWITH_ON_RESULT",
+	static const char *const names[SOURCE_PROGRAM_COUNT] = {
+		[SOURCE_ON_SESSION] = "probes/programs/on_session.c",
+		[SOURCE_ON_RETURN] = "probes/programs/on_return.c",
+		[SOURCE_ON_CALL] = "probes/programs/on_call.c",
+		[SOURCE_ON_FREE] = "probes/programs/on_free.c",
+		[SOURCE_ON_RESULT] = "probes/result.c",
 	};
 	struct source_run run = defaults();
 	struct meanings meanings = {0};
@@ -68,7 +66,7 @@ static void only_wanted_programs_are_there(void)
 		struct source *source = build(&run, &meanings);
 
 		for (unsigned k = 0; k < SOURCE_PROGRAM_COUNT; k++)
-			CHECK(has_flag(source, flags[k]) == (k == i));
+			CHECK(!!strstr(source->text, names[k]) == (k == i));
 		CHECK(!has_flag(source, "-DMAPS_ARE_THERE"));
 		source_destroy(source);
 	}
@@ -80,7 +78,8 @@ static void only_wanted_programs_are_there(void)
 
 	struct source *source = build(&run, &meanings);
 
-	CHECK(has_flag(source, "-DWITH_ON_FREE_HERE"));
+	CHECK_CONTAINS(source->text, "probes/programs/on_free_here.c");
+	CHECK(!strstr(source->text, "probes/programs/on_free.c"));
 	CHECK(has_flag(source, "-DMAPS_ARE_THERE"));
 	source_destroy(source);
 
@@ -90,9 +89,9 @@ static void only_wanted_programs_are_there(void)
 	run.programs =
 		1u << SOURCE_ON_RETURN | 1u << SOURCE_ON_CALL | 1u << SOURCE_ON_FREE;
 	source = build(&run, &meanings);
-	CHECK(has_flag(source, "-DWITH_ON_RETURN"));
-	CHECK(!has_flag(source, "-DWITH_ON_CALL"));
-	CHECK(!has_flag(source, "-DWITH_ON_FREE"));
+	CHECK_CONTAINS(source->text, "probes/programs/on_return.c");
+	CHECK(!strstr(source->text, "probes/programs/on_call"));
+	CHECK(!strstr(source->text, "probes/programs/on_free"));
 	source_destroy(source);
 }
 
@@ -315,36 +314,51 @@ static void mark_fragments(const struct source_run *run, unsigned *used)
 	vec_deinit(&meanings.list);
 }
 
+/* All that the newest kernels have, and what the oldest lack, with these processes. */
+static void mark_kernels(struct source_run *run, unsigned *used)
+{
+	run->cookies = run->sessions = run->may_goto = run->checks = true;
+	run->no_atomics = run->no_task_btf = false;
+	run->offsets = all_offsets;
+	run->mappings = run->rules = run->traffic = run->peak = true;
+	config.sampling.mean_bytes = 4096;
+	mark_fragments(run, used);
+	run->traffic = false;
+	mark_fragments(run, used);
+	run->cookies = run->sessions = run->may_goto = run->checks = false;
+	run->no_atomics = run->no_task_btf = true;
+	run->offsets = (struct kernel_offsets){0};
+	run->mappings = run->peak = false;
+	config.sampling.mean_bytes = 0;
+	mark_fragments(run, used);
+	run->rules = false;
+	run->traffic = true;
+	mark_fragments(run, used);
+}
+
 static void each_fragment_belongs_to_some_run(void)
 {
-	const struct event_spec event = {.kind = EVENT_PROFILE};
+	const struct event_spec events[] = {{.kind = EVENT_PROFILE},
+					    {.kind = EVENT_UPROBE}};
 	const struct kernel_points points = {0};
 	const struct kernel_trace kernel = {0};
 	struct source_run run = defaults();
 	unsigned used[128] = {0};
 	size_t count = 0;
 
-	run.event = &event;
 	run.kernel_points = &points;
 	run.kernel = &kernel;
+	run.programs = (1u << SOURCE_PROGRAM_COUNT) - 1;
+	run.execs = EXECS_OF_AWAITED;
 	for (size_t i = 0; i < TRACE_MODE_COUNT; i++) {
 		run.mode = &trace_modes[i]->source;
-		/* All that the newest kernels have, and what the oldest lack. */
-		run.cookies = run.sessions = run.may_goto = run.checks = true;
-		run.no_atomics = run.no_task_btf = false;
-		run.offsets = all_offsets;
-		run.mappings = run.rules = run.traffic = run.peak = true;
-		config.sampling.mean_bytes = 4096;
-		mark_fragments(&run, used);
-		run.cookies = run.sessions = run.may_goto = run.checks = false;
-		run.no_atomics = run.no_task_btf = true;
-		run.offsets = (struct kernel_offsets){0};
-		run.mappings = run.traffic = run.peak = false;
-		config.sampling.mean_bytes = 0;
-		mark_fragments(&run, used);
-		run.rules = false;
-		run.traffic = true;
-		mark_fragments(&run, used);
+		for (int scope = SCOPE_PROCESSES; scope <= SCOPE_ALL; scope++) {
+			run.scope = (enum trace_scope)scope;
+			run.one_process = scope == SCOPE_PROCESSES;
+			run.event = &events[scope == SCOPE_ALL];
+			run.pid_namespace.inode = scope == SCOPE_FORKS;
+			mark_kernels(&run, used);
+		}
 	}
 	for (; embedded_probes[count].name; count++)
 		if (!used[count])
@@ -361,7 +375,7 @@ static void scopes_are_compiled_in(void)
 
 	struct source *source = build(&run, &meanings);
 
-	CHECK(has_flag(source, "-DALL_PROCESSES"));
+	CHECK_CONTAINS(source->text, "probes/scope/all.c");
 	CHECK_INT(source->values.of[ABI_RUN_OWN_PID], getpid());
 	source_destroy(source);
 
@@ -371,27 +385,27 @@ static void scopes_are_compiled_in(void)
 	run.offsets.task_pid = 2468;
 	run.offsets.task_tgid = 2472;
 	source = build(&run, &meanings);
-	CHECK(has_flag(source, "-DFOLLOW_FORKS"));
+	CHECK_CONTAINS(source->text, "probes/scope/forks.c");
 	CHECK(has_flag(source, "-DOFFSET_TASK_PID=2468"));
 	CHECK(has_flag(source, "-DOFFSET_TASK_TGID=2472"));
-	CHECK(!has_flag(source, "-DALL_PROCESSES"));
-	CHECK(!has_flag(source, "-DFOLLOW_EXECS"));
+	CHECK(!strstr(source->text, "probes/scope/all.c"));
+	CHECK(!strstr(source->text, "probes/scope/execs.c"));
 	source_destroy(source);
 
 	run.execs = EXECS_OF_AWAITED;
 	run.offsets.task_signal = 2000;
 	run.offsets.signal_live = 4;
 	source = build(&run, &meanings);
-	CHECK(has_flag(source, "-DFOLLOW_EXECS"));
+	CHECK_CONTAINS(source->text, "probes/scope/execs.c");
 	CHECK(has_flag(source, "-DOFFSET_TASK_SIGNAL=2000"));
 	CHECK(has_flag(source, "-DOFFSET_SIGNAL_LIVE=4"));
-	CHECK(!has_flag(source, "-DFOLLOW_EXECS_ONLY"));
+	CHECK(has_flag(source, "-DFOLLOW_EXECS_ONLY=0"));
 	source_destroy(source);
 
 	run.execs = EXECS_ONLY;
 	source = build(&run, &meanings);
-	CHECK(has_flag(source, "-DFOLLOW_EXECS"));
-	CHECK(has_flag(source, "-DFOLLOW_EXECS_ONLY"));
+	CHECK_CONTAINS(source->text, "probes/scope/execs.c");
+	CHECK(has_flag(source, "-DFOLLOW_EXECS_ONLY=1"));
 	source_destroy(source);
 }
 

@@ -33,7 +33,7 @@ static void events_are_apart(void)
 	CHECK(!strstr(source->text, "probes/hooks.c"));
 	CHECK(!strstr(source->text, "\"probes/arrays/live.c\""));
 	CHECK(!strstr(source->text, "probes/growth.c"));
-	CHECK(has_flag(source, "-DEVENT_HAS_USER_REGISTERS"));
+	CHECK_CONTAINS(source->text, "probes/task/hit_registers.c");
 	CHECK(has_flag(source, "-DWALK_EXACT=1"));
 	/* With frame pointers the first step differs where a function begins. */
 	CHECK(has_flag(source, "-DWALK_FIRST=1"));
@@ -49,7 +49,7 @@ static void events_are_apart(void)
 	source_destroy(source);
 	spec.kind = EVENT_URETPROBE;
 	source = build(&run, &meanings);
-	CHECK(!has_flag(source, "-DWALK_EXACT"));
+	CHECK(has_flag(source, "-DWALK_EXACT=0"));
 	source_destroy(source);
 
 	spec.kind = EVENT_SOFTWARE;
@@ -58,7 +58,7 @@ static void events_are_apart(void)
 	source = build(&run, &meanings);
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/growth.c\"");
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/mappings.c\"");
-	CHECK(!has_flag(source, "-DEVENT_HAS_USER_REGISTERS"));
+	CHECK(!strstr(source->text, "probes/task/hit_registers.c"));
 	CHECK(has_flag(source, "-DKERNEL_FRAMES=31"));
 	CHECK(has_flag(source, "-DWALK_DEPTH=33"));
 	source_destroy(source);
@@ -105,10 +105,10 @@ static void the_kernels_allocations(void)
 	run.kernel_points = &points;
 	run.kernel = &trace;
 	source = build(&run, &meanings);
-	CHECK(has_flag(source, "-DKERNEL"));
+	CHECK_CONTAINS(source->text, "probes/kernel_counters.c");
 	CHECK_INT(source->values.of[ABI_RUN_OWN_PID], getpid());
 	CHECK(has_flag(source, "-DKERNEL_BY_NUMBER=0"));
-	CHECK(!has_flag(source, "-DKERNEL_OF_ONE"));
+	CHECK(has_flag(source, "-DKERNEL_OF_ONE=0"));
 	CHECK_CONTAINS(source->text, "probes/kernel.c");
 	CHECK_CONTAINS(source->text, "probes/arrays/live.c");
 	CHECK(!strstr(source->text, "probes/hooks.c"));
@@ -132,7 +132,7 @@ static void the_kernels_allocations(void)
 	trace.pid = 12;
 	source = build(&run, &meanings);
 	CHECK(has_flag(source, "-DKERNEL_BY_NUMBER=1"));
-	CHECK(has_flag(source, "-DKERNEL_OF_ONE"));
+	CHECK(has_flag(source, "-DKERNEL_OF_ONE=1"));
 	CHECK_INT(source->values.of[ABI_RUN_KERNEL_PID], 12);
 	source_destroy(source);
 	kernel_trace_deinit(&trace);
