@@ -78,6 +78,8 @@ struct insn {
 	bool traps;        /* hlt, ud2: in user space control never continues after it */
 	bool halts;        /* hlt, which code that starts threads contains */
 	bool is_breakpoint;
+	/* INSN_UNKNOWN: no processor executes these bytes. Compilers do not emit them. */
+	bool is_invalid;
 	bool zeroes;   /* the shortest instruction that makes register `to` 0 */
 	bool prefixed; /* has a prefix other than REX */
 	/* The kernel refuses a uprobe here (is_prefix_bad() and good_insns_64 of

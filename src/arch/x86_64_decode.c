@@ -515,6 +515,7 @@ static bool decode(struct decoder *d, struct insn *ret)
 	ret->prefixed =
 		d->p66 || d->f2 || d->f3 || d->lock || d->seg || d->fsgs || d->p67;
 	ret->no_probe = d->lock || d->seg;
+	ret->is_invalid = opcode_is_invalid(d->opcode);
 	ret->kind = INSN_OPAQUE;
 	if (d->opcode == 0x62 || d->opcode == 0xc4 || d->opcode == 0xc5) {
 		bool scales = d->opcode == 0x62; /* a one-byte displacement is scaled */
@@ -561,7 +562,8 @@ void insn_decode(const uint8_t *code, size_t size, struct insn *ret)
 
 	*ret = (struct insn){0};
 	if (!decode(&d, ret)) {
-		*ret = (struct insn){.no_probe = ret->no_probe};
+		*ret = (struct insn){.no_probe = ret->no_probe,
+				     .is_invalid = ret->is_invalid};
 		return;
 	}
 	ret->length = (uint8_t)d.at;

@@ -2,6 +2,7 @@
 #include "arch/x86_64_opcodes.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define M      OPCODE_MODRM
 #define I8     OPCODE_IMM8
@@ -176,6 +177,15 @@ static uint16_t arithmetic(uint8_t opcode)
 
 	/* cmp writes nothing */
 	return opcode >= 0x38 ? flags & ~(W_RM | W_REG | W_RAX) : flags;
+}
+
+bool opcode_is_invalid(uint8_t opcode)
+{
+	static const uint8_t invalid[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e,
+					  0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x60,
+					  0x61, 0x82, 0x9a, 0xce, 0xd4, 0xea};
+
+	return memchr(invalid, opcode, sizeof(invalid));
 }
 
 uint16_t opcode_flags(uint8_t opcode, bool two_byte)

@@ -25,6 +25,10 @@
 
 uint16_t opcode_flags(uint8_t opcode, bool two_byte);
 
+/* Is the one-byte opcode invalid in 64-bit mode, and not the beginning of a newer
+ * encoding, as 0xd5 is (table A-2, "i64")? */
+bool opcode_is_invalid(uint8_t opcode);
+
 /* Further flags of an opcode with OPCODE_GROUP, for ModRM.reg (0 to 7). */
 uint16_t opcode_group(uint8_t opcode, bool two_byte, unsigned reg);
 

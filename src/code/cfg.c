@@ -372,13 +372,15 @@ static const char *behind_end(const struct reading *r)
 	return r->is_guessed ? NO_SIZE : CFG_NO_END;
 }
 
-/* Why there is no instruction. The end of a guessed range may cut one off. */
-static const char *no_insn(const struct reading *r, const struct range *range,
-			   uint64_t address)
+/* Why the instruction is not known. The end of a guessed range may cut one off. */
+static const char *not_known(const struct reading *r, const struct range *range,
+			     uint64_t address, const struct insn *insn)
 {
-	bool is_cut = r->is_guessed && range->end - address < INSN_LENGTH_MAX;
-
-	return is_cut ? NO_SIZE : CFG_NO_INSN;
+	if (insn->is_invalid)
+		return CFG_NO_INSN;
+	return r->is_guessed && range->end - address < INSN_LENGTH_MAX
+		       ? NO_SIZE
+		       : "an instruction is not known";
 }
 
 static const char *visit(struct reading *r, const struct visit *v)
@@ -402,7 +404,7 @@ static const char *visit(struct reading *r, const struct visit *v)
 	}
 	decode_at(range, v->address, &fresh.insn);
 	if (fresh.insn.kind == INSN_UNKNOWN)
-		return r->is_first ? NULL : no_insn(r, range, v->address);
+		return r->is_first ? NULL : not_known(r, range, v->address, &fresh.insn);
 	for (size_t i = 0; i < fresh.insn.length; i++) {
 		if (range->inside[at + i])
 			return r->is_first ? NULL : CFG_OVERLAP;

@@ -30,7 +30,7 @@
 #define CFG_TOO_LONG      "it is too long"
 #define CFG_OVERLAP       "instructions overlap"
 #define CFG_PARTS_OVERLAP "its parts overlap"
-#define CFG_NO_INSN       "an instruction is not known"
+#define CFG_NO_INSN       "it leads to bytes that are no instruction"
 #define CFG_NO_CODE       "it jumps to where the file has no code"
 #define CFG_NO_END        "it goes on behind its end"
 

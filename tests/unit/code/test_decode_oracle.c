@@ -123,7 +123,7 @@ static void random_instructions(void)
 	csh handle = oracle_open_capstone();
 	cs_insn *c = cs_malloc(handle);
 	uint64_t state = 3;
-	unsigned both = 0;
+	unsigned both = 0, invalid = 0;
 
 	REQUIRE(c);
 	for (unsigned i = 0; i < 1000000; i++) {
@@ -145,6 +145,9 @@ static void random_instructions(void)
 			code[at++] = 0x0f;
 
 		insn_decode(code, sizeof(code), &insn);
+		invalid += insn.is_invalid;
+		if (insn.is_invalid && cs_disasm_iter(handle, &next, &size, &address, c))
+			CHECK_FAIL("%s %s: is not invalid", c->mnemonic, c->op_str);
 		if (insn.kind == INSN_UNKNOWN || insn.kind == INSN_OPAQUE ||
 		    !cs_disasm_iter(handle, &next, &size, &address, c))
 			continue;
@@ -158,6 +161,7 @@ static void random_instructions(void)
 	}
 	printf("     %u random instructions\n", both);
 	CHECK(both > 300000);
+	CHECK(invalid > 10000);
 	cs_free(c, 1);
 	cs_close(&handle);
 }

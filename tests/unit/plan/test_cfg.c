@@ -147,8 +147,10 @@ static void not_understood(void)
 	/* je 4, which is inside of mov eax, 0xc3c3c3c3 */
 	CHECK_NONE("\x74\x02\xb8\xc3\xc3\xc3\xc3\xc3", OVERLAP);
 	/* je 4: data */
-	CHECK_NONE("\x74\x02\xc3\x90\x06", UNKNOWN);
-	CHECK_NONE("\x06", UNKNOWN);
+	CHECK_NONE("\x74\x02\xc3\x90\x06", CFG_NO_INSN);
+	/* Of a newer processor, or not known to memtrace. */
+	CHECK_NONE("\x74\x02\xc3\x90\xd5\x48\x89\xc0\xc3", UNKNOWN);
+	CHECK_NONE("\x06", CFG_NO_INSN);
 	/* an instruction is cut off; execution continues after the end */
 	CHECK_NONE("\xb8\x01\0", UNKNOWN);
 	CHECK_NONE("\x31\xc0", BEHIND);
@@ -177,7 +179,7 @@ static void size_not_known(void)
 		cfg_deinit(&cfg);
 	}
 	bytes[100] = 0x06;
-	CHECK_STR(cfg_read(&code.source, BASE, 0, &cfg), UNKNOWN);
+	CHECK_STR(cfg_read(&code.source, BASE, 0, &cfg), CFG_NO_INSN);
 	cfg_deinit(&cfg);
 }
 

@@ -104,7 +104,7 @@ static void functions_that_are_jumped_to(void)
 	/* F is not understood. */
 	WORLD(&w, leaves);
 	CODE_ADD(&w.code, F, "\x06");
-	CHECK_NONE(&w, RESULT_WORD, "an instruction is not known");
+	CHECK_NONE(&w, RESULT_WORD, CFG_NO_INSN);
 	WORLD(&w, leaves);
 	CODE_ADD(&w.code, F, helper);
 	w.changed = F + 8;
