@@ -440,6 +440,7 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 		snap->losses[LOSS_FUNCTIONS_MISREAD] += checks_misread(t->checks);
 	if (err)
 		return err;
+	tracer_note_sums(t, snap);
 	tracer_add_walks(t, snap);
 	if (t->handler && settled)
 		miss_handler_sweep(t->handler);

@@ -286,8 +286,8 @@ bool tracer_next_verdict(struct tracer *tracer, struct check_verdict *ret);
 /* How many functions were not checked, because too many others were. */
 uint64_t tracer_checks_left_out(const struct tracer *tracer);
 
-/* Did the last snapshot show that nothing was allocated or freed since the one before?
- * Then it has no new stack. */
+/* Did the last snapshots show that nothing was allocated or freed, mapped or unmapped,
+ * and no event hit? Then the last one has no new stack. */
 bool tracer_is_quiet(const struct tracer *tracer);
 
 /* How the probes are attached and compiled, for -v: for example "uprobe_multi",

@@ -115,6 +115,10 @@ struct tracer {
 	struct journal_table journal; /* maps.journal, if that is not NULL */
 	struct table_grower *grower;
 	struct drain_kept kept; /* blocks of the last report */
+	/* Snapshots in a row that had the same number of stacks and of everything that
+	 * is counted, and the sum of these numbers. */
+	unsigned same_sums;
+	uint64_t last_sum;
 	struct fence fence;
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
@@ -366,6 +370,9 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 
 /* A process is traced from now on: prepare to unwind its stacks. */
 void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot);
+
+/* Remember what the snapshot has counted, for tracer_is_quiet(). */
+void tracer_note_sums(struct tracer *t, const struct snapshot *snap);
 
 /* Members of a struct drain_resolver; `arg` is the tracer. */
 void tracer_catch_up(void *arg);

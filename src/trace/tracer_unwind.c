@@ -69,10 +69,33 @@ void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
 
 /* --- numbers of stacks ------------------------------------------------------------ */
 
-bool tracer_is_quiet(const struct tracer *t)
+/* Has no probe walked a stack for two snapshots? */
+static bool probes_are_quiet(const struct tracer *t)
 {
 	/* A mapping can have a new stack without any change of the counters. */
 	return !t->run.mappings && drain_kept_is_quiet(&t->kept);
+}
+
+void tracer_note_sums(struct tracer *t, const struct snapshot *snap)
+{
+	uint64_t sum = stack_tables_count(&t->stacks);
+
+	for (int i = 0; i < BLOCK_CLASS_COUNT; i++) {
+		const struct snapshot_totals *totals = &snap->totals[i];
+
+		sum += totals->allocations + totals->frees + totals->frees_unknown +
+		       totals->failures + totals->gone;
+	}
+	t->same_sums = sum == t->last_sum ? t->same_sums + 1 : 0;
+	t->last_sum = sum;
+}
+
+bool tracer_is_quiet(const struct tracer *t)
+{
+	bool has_more = t->run.mappings || tracer_can(t, MODE_HITS);
+
+	/* Twice: the last stack may have been stored after its snapshot was made. */
+	return has_more ? t->same_sums >= 2 : probes_are_quiet(t);
 }
 
 void tracer_catch_up(void *arg)
@@ -86,7 +109,7 @@ void tracer_catch_up(void *arg)
 	priority_lower(&priority);
 	miss_handler_catch_up(t->handler);
 	/* Otherwise no probe has walked a stack since that was done. */
-	if (!tracer_is_quiet(t))
+	if (!probes_are_quiet(t))
 		miss_handler_look_over(t->handler);
 }
 

@@ -139,6 +139,36 @@ static void reports_read_nothing_anew(void)
 	live_destroy(oracle);
 }
 
+/* The same without probes in the allocator: page faults and mappings are counted. */
+static void growth_reads_nothing_anew(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace = memtrace_start_plain(
+		live_pid(oracle), "--growth --format json --top 0 -i 1");
+	unsigned long before, after;
+	unsigned helpers;
+	json_t *report;
+
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", 30));
+	oracle_do(oracle, "run keep 10000 1");
+	read_reports(memtrace, SETTLE_S + 2);
+	before = wakeups_of_helpers(memtrace, &helpers);
+	read_reports(memtrace, IDLE_S);
+	after = wakeups_of_helpers(memtrace, &helpers);
+	printf("--growth: %u helpers, %lu wakeups\n", helpers, after - before);
+	CHECK(helpers > 0 && before > 0);
+	CHECK_INT(after, before);
+
+	/* Mappings from then on have their stacks. */
+	oracle_do(oracle, "run mappings 100 1");
+	live_signal(memtrace, SIGINT);
+	report = memtrace_report_of(memtrace, "stopped", NULL);
+	CHECK(report_site(report, "mappings", "site_mmap").blocks > 0);
+	json_decref(report);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -146,5 +176,6 @@ int main(void)
 	RUN(sleeps_while_it_follows_forks);
 	RUN(sleeps_while_rings_are_empty);
 	RUN(reports_read_nothing_anew);
+	RUN(growth_reads_nothing_anew);
 	return check_done();
 }
