@@ -96,8 +96,8 @@ static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slot
 	return ((uint32_t)(hash * slots >> 32) + i) & (slots - 1);
 }
 
-/* Values of `exec_awaited` (probes/process.c), for a process that is not traced: which
- * programs will be traced. */
+/* Values of `exec_awaited` (probes/scope/execs.c), for a process that is not traced:
+ * which programs will be traced. */
 enum abi_exec_awaited {
 	/* those that the process and its descendants execute */
 	ABI_AWAITED_ANY = 1,

@@ -78,7 +78,6 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	u64 *pcs = s->walked.pc + frames;
 	struct walk w;
 
-#ifdef UNWIND_RULES
 	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
 	code_look(w.process);
@@ -86,7 +85,6 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	w.inside = 0;
 	w.is_blind = 0;
 	w.left.pc = 0;
-#endif
 	walk_begin(&w, t, regs, s);
 	walk_is_of(&w, t, s, kind);
 	event_hash_frames(&w, s, frames);
@@ -99,11 +97,9 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 		walk_close_gap(&w, pcs, frames);
 	}
 	walk_settle(&w);
-#ifdef UNWIND_RULES
 	/* If it cannot be sent, the hit has no stack: the hash is of the whole walk. */
-	if (w.end == WALK_MISSED)
+	if (walk_missed(&w))
 		return miss_send(t, regs, &w, s, kind);
-#endif
 	w.depth += frames;
 	walk_hash_again(&w, s, kind);
 	return stack_number(t, &w, s, kind);

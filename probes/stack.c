@@ -8,14 +8,12 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	struct walk w;
 
 	w.inside = inside;
-#ifdef UNWIND_RULES
 	w.is_blind = is_blind;
 	w.leading = 0;
 	w.left.pc = 0;
 	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
 	code_look_at_tick(w.process);
-#endif
 	walk_begin(&w, t, ctx, s);
 
 	struct abi_walk_start start;
@@ -34,20 +32,9 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	walk_check(&w, t, ctx, s, allocator);
 	walk_settle(&w);
 	walk_close_gap(&w, s->walked.pc, 0);
-#ifdef UNWIND_RULES
-	/* The function has no unwind information, and walk_leave() found no caller: the
-	 * miss handler could not continue either. */
-	if (w.end == WALK_MISSED && is_blind && !w.left.pc)
-		w.end = ABI_END_UNREADABLE;
-	if (w.end == WALK_MISSED) {
-		s->start.pc = 0;
-		number = miss_send(t, ctx, &w, s, allocator);
-		if (number != ABI_NO_STACK)
-			return number;
-		w.end = ABI_END_NO_RULE;
-	}
-	w.end = launder(&w.words[2], w.end);
-#endif
+	number = miss_hand_over(t, ctx, &w, s, allocator);
+	if (number != ABI_NO_STACK)
+		return number;
 	walk_hash_again(&w, s, allocator);
 	number = stack_number(t, &w, s, allocator);
 	walk_remember(&w, s, &start, number);

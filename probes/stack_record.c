@@ -93,10 +93,8 @@ ALWAYS_INLINE u32 stack_not_stored(const struct tracee *t, const struct walk *w,
 {
 	u32 number = ABI_NO_STACK;
 
-#ifdef UNWIND_RULES
 	if (can_grow)
 		number = miss_send_walked(t, w, s, allocator);
-#endif
 	if (number == ABI_NO_STACK)
 		count(ABI_STACKS_FULL, 1);
 	return number;

@@ -51,11 +51,8 @@ ALWAYS_INLINE void walk_close_gap(struct walk *w, u64 *pcs, u64 leading)
 	if (!*(volatile u64 *)&w->words[WALK_LAPS])
 		return;
 
-	u64 missed = 0;
+	u64 missed = walk_missed(w);
 
-#ifdef UNWIND_RULES
-	missed = w->end == WALK_MISSED;
-#endif
 	if (missed || w->end == ABI_END_COMPLETE || w->end == ABI_END_NO_FRAME) {
 		u64 newest = w->depth - WALK_LEAF - missed;
 

@@ -2,9 +2,9 @@
 /*
  * Probes on the C library's mremap(), which can move code. The kernel does not report
  * such moves. If code moves onto the same amount of other code, even the number of
- * executable pages stays the same (process.c). While code moves, and until memtrace has
- * looked at the mappings, no unwind rule is used. Moves of anything else, such as growing
- * large blocks, change nothing.
+ * executable pages stays the same (offsets/code_pages.c). While code moves, and until
+ * memtrace has looked at the mappings, no unwind rule is used. Moves of anything else,
+ * such as growing large blocks, change nothing.
  */
 
 /* MREMAP_FIXED (include/uapi/linux/mman.h): the caller gives the new address. */

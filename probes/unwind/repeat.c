@@ -39,11 +39,7 @@ ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
 	ret->bp = w->regs.bp;
 	ret->bp_counts = ~0ull;
 	ret->whose = ABI_WHOSE(walk_family(w, t), allocator);
-#ifdef UNWIND_RULES
 	ret->code_changes = w->code_changes;
-#else
-	ret->code_changes = 0;
-#endif
 }
 
 /* Copy what a repeated walk reads from `address` on, up to its last read if that is near
@@ -163,16 +159,12 @@ ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 		      (start->whose ^ s->start.whose) |
 		      (start->code_changes ^ s->start.code_changes);
 
-#ifdef UNWIND_RULES
-	differs |= w->process->code_known ^ start->code_changes;
-#endif
+	differs |= walk_rules_doubted(w, start);
 	barrier_var(differs);
 	if (!differs)
 		differs =
 			s->word_count ? walk_words_differ(w, s) : walk_reads_differ(w, s);
-#ifdef UNWIND_RULES
-	differs |= w->process->code_changes ^ start->code_changes;
-#endif
+	differs |= walk_rules_changed(w, start);
 	/* Hide from the verifier how far the comparison went. */
 	w->base = launder(&w->words[5], w->base);
 	return launder(&w->words[6], differs) ? ABI_NO_STACK : s->number;
@@ -193,9 +185,7 @@ ALWAYS_INLINE void walk_remember(const struct walk *w, struct abi_scratch *s,
 		return;
 	}
 	s->start = *start;
-#ifdef UNWIND_RULES
 	s->start.bp_counts = w->bp_counts;
-#endif
 	s->number = number;
 	s->read_count = noted;
 	s->word_count = 0;

@@ -4,20 +4,24 @@
  * without it the verifier would follow the search anew for each frame. The searches have
  * no branches, because the verifier would follow both sides of each.
  */
-#ifdef UNWIND_RULES
-/* Index into abi_scratch.words: the key of a map lookup. It is there because the stack of
- * a BPF program has only 512 bytes. */
-#define KEY_WORD 3
 
-/* A pointer to the key for a lookup. It serves for keys of 32 and of 64 bits. */
-ALWAYS_INLINE void *walk_key(const struct walk *w, u64 key)
-{
-	*(volatile u64 *)&w->words[KEY_WORD] = key;
-	return &w->words[KEY_WORD];
-}
-#endif
+struct layout_bytes {
+	u64 words[sizeof(struct abi_layout) / 8];
+};
+struct unwind_page_bytes {
+	u64 words[sizeof(struct abi_unwind_page) / 8];
+};
 
-#ifdef UNWIND_TABLES
+/* Kernels with may_goto allow such hashes in perf event programs, too. */
+BPF_F_TABLE("hash", u64, struct layout_bytes, layouts, ENTRIES(LAYOUTS),
+	    BPF_F_NO_PREALLOC);
+BPF_F_TABLE("hash", u64, struct unwind_page_bytes, unwind_pages, ENTRIES(UNWIND_PAGES),
+	    BPF_F_NO_PREALLOC);
+BPF_F_TABLE("array", u32, u64, unwind_rules, ABI_UNWIND_RULES, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_cached_rule, cached_rules, ABI_CACHED_RULES, 0);
+
+/* Search the tables of the layout that the process has now. */
+#define walk_takes_layout(w) ((w)->layout = (w)->process->layout)
 
 /* 1 if a <= b, else 0. Both must be below 2^63. */
 ALWAYS_INLINE u64 at_most(u64 a, u64 b)
@@ -168,8 +172,3 @@ ALWAYS_INLINE int cached_fill(const struct walk *w, const struct tracee *t)
 	cached->rule = rule;
 	return 1;
 }
-
-#else
-#define cached_find(w, place) UNWIND_NONE
-#define cached_fill(w, t)      0
-#endif

@@ -20,14 +20,6 @@
 #define WALK_DEPTH STACK_DEPTH
 #endif
 
-/* How a walk ends at a call site without an unwind rule. Only programs with rules can
- * send such a walk to the miss handler. */
-#ifdef UNWIND_RULES
-#define WALK_MISSED 0x100
-#else
-#define WALK_MISSED ABI_END_UNREADABLE
-#endif
-
 struct walk {
 	struct unwind_regs regs;
 	u64 base; /* address of window[0] in the target; 0: nothing copied yet */
@@ -38,8 +30,7 @@ struct walk {
 	/* Not 0: the walk begins inside an allocator's function, whose frame is left out.
 	 * This is the rule that leads to the caller. */
 	u64 inside;
-#ifdef UNWIND_RULES
-	/* With `inside`, if the allocator's code has no unwind information: the registers
+	/* The rest is only for walks by rules. With `inside`, if the allocator's code has no unwind information: the registers
 	 * of its caller; pc 0: none. */
 	struct unwind_regs left;
 	u64 is_blind; /* 1: that code has no unwind information */
@@ -47,26 +38,10 @@ struct walk {
 	u64 bp_counts;    /* as in abi_walk_start */
 	/* abi_process.code_changes when the walk began; all ones: rules were in doubt. */
 	u64 code_changes;
-#ifdef UNWIND_TABLES
 	u64 layout; /* abi_process.layout when the walk began */
-#endif
 	u64 leading; /* frames of the kernel, stored before */
 	volatile struct abi_process *process;
-#endif
 };
-
-/* The family of the stack, as of the last look at the code of the process. */
-ALWAYS_INLINE u64 walk_family(const struct walk *w, const struct tracee *t)
-{
-#ifdef UNWIND_RULES
-	return w->process->family;
-#else
-	short_key slot = t->slot;
-	const struct abi_process *process = processes.lookup(&slot);
-
-	return process ? process->family : 0;
-#endif
-}
 
 /* `value` if `difference` is 0, else 0. */
 ALWAYS_INLINE u64 unless(u64 difference, u64 value)
@@ -76,6 +51,17 @@ ALWAYS_INLINE u64 unless(u64 difference, u64 value)
 	/* Otherwise the compiler would compare and branch. */
 	barrier_var(either);
 	return value & ((either >> 63) - 1);
+}
+
+/* Index into abi_scratch.words: the key of a map lookup. It is there because the stack of
+ * a BPF program has only 512 bytes. */
+#define KEY_WORD 3
+
+/* A pointer to the key for a lookup. It serves for keys of 32 and of 64 bits. */
+ALWAYS_INLINE void *walk_key(const struct walk *w, u64 key)
+{
+	*(volatile u64 *)&w->words[KEY_WORD] = key;
+	return &w->words[KEY_WORD];
 }
 
 /* Claim an abi_scratch. Returns NULL, counted, if all of the processor's are taken. */

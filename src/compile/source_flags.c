@@ -205,12 +205,10 @@ static bool add_rule_flags(struct source_flags *flags, const struct source_facts
 {
 	const struct source_run *o = facts->run;
 	const struct source_sizes *z = facts->sizes;
-	bool ok = source_flags_add(flags, "-DUNWIND_RULES") &&
-		  source_flags_add(flags, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets);
+	bool ok = source_flags_add(flags, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets);
 
 	if (source_flags_want_tables(o))
-		ok &= source_flags_add(flags, "-DUNWIND_TABLES") &&
-		      source_flags_add(flags, "-DUNWIND_PAGES=%" PRIu32,
+		ok &= source_flags_add(flags, "-DUNWIND_PAGES=%" PRIu32,
 				       z->unwind_pages) &&
 		      source_flags_add(flags, "-DLAYOUTS=%" PRIu32, z->layouts);
 	ok &= source_flags_add(flags, "-DNO_FRAME_POINTERS=%d",

@@ -92,8 +92,6 @@ static void before_access(void *arg, const char *what)
 static struct host_context context = {.point = before_access};
 
 /* In place of unwind/miss.c. */
-#define UNWIND_RULES
-
 static u32 miss_send_walked(const struct tracee *t, const struct walk *w,
 			    struct abi_scratch *s, u32 allocator)
 {

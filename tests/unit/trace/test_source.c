@@ -389,14 +389,14 @@ static void scopes_are_compiled_in(void)
 	CHECK(has_flag(source, "-DOFFSET_TASK_PID=2468"));
 	CHECK(has_flag(source, "-DOFFSET_TASK_TGID=2472"));
 	CHECK(!strstr(source->text, "probes/scope/all.c"));
-	CHECK(!strstr(source->text, "probes/scope/execs.c"));
+	CHECK(!strstr(source->text, "\"probes/scope/execs.c\""));
 	source_destroy(source);
 
 	run.execs = EXECS_OF_AWAITED;
 	run.offsets.task_signal = 2000;
 	run.offsets.signal_live = 4;
 	source = build(&run, &meanings);
-	CHECK_CONTAINS(source->text, "probes/scope/execs.c");
+	CHECK_CONTAINS(source->text, "\"probes/scope/execs.c\"");
 	CHECK(has_flag(source, "-DOFFSET_TASK_SIGNAL=2000"));
 	CHECK(has_flag(source, "-DOFFSET_SIGNAL_LIVE=4"));
 	CHECK(has_flag(source, "-DFOLLOW_EXECS_ONLY=0"));
@@ -404,7 +404,7 @@ static void scopes_are_compiled_in(void)
 
 	run.execs = EXECS_ONLY;
 	source = build(&run, &meanings);
-	CHECK_CONTAINS(source->text, "probes/scope/execs.c");
+	CHECK_CONTAINS(source->text, "\"probes/scope/execs.c\"");
 	CHECK(has_flag(source, "-DFOLLOW_EXECS_ONLY=1"));
 	source_destroy(source);
 }
