@@ -41,7 +41,7 @@ struct error *session_plan(struct session *s)
 		err = event_spec_parse(mode->event ? mode->event : o->event, &s->event);
 		s->tracees.plan_options.event = &s->event;
 	}
-	if (!err && !mode->attach)
+	if (!err && !trace_mode_can(&o->trace, MODE_PROCESSES))
 		return kernel_open(&s->tracees,
 				   o->command ? (int)s->spawn.pid : o->pids[0],
 				   &s->kernel);
