@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/counted.h"
 #include "live/trace.h"
 
 #if defined(__x86_64__)
@@ -22,6 +23,7 @@
 #define ROUNDS         (live_is_long() ? 25 : 5)
 #define FEW_ROUNDS     (live_is_long() ? 5 : 2)  /* with another way of unwinding */
 #define RELEASE_ROUNDS (live_is_long() ? 25 : 1) /* for each of other releases */
+#define COUNTER_ROUNDS (live_is_long() ? 25 : 1) /* beside the preloaded counter */
 #define BUILD_ROUNDS   1                         /* for each of many builds */
 /* Calls of each function in a round; half of the blocks are kept. */
 #define CALLS 4000
@@ -188,6 +190,31 @@ static void tcmalloc(void)
 static void mimalloc(void)
 {
 	run("allocators", "libmimalloc.so.2", BY_FP, ROUNDS);
+}
+
+/* `library`: base name of the allocator's file, which is preloaded unless it is libc. */
+static void count_with_counter(const char *library)
+{
+	char *path = NULL;
+
+	REQUIRE(asprintf(&path, LIBRARIES "%s", library) > 0);
+	printf("     %s and the counter\n", library);
+	if (access(PLAIN, X_OK) || access(path, R_OK))
+		CHECK_SKIP_PART("no %s", path);
+	else
+		counted_run(PLAIN, path, COUNTER_ROUNDS, CALLS / 2);
+	free(path);
+}
+
+static void preloaded_counter(void)
+{
+	count_with_counter("libc.so.6");
+	if (!live_is_long())
+		return;
+	count_with_counter("libjemalloc.so.2");
+	count_with_counter("libtcmalloc_minimal.so.4");
+	count_with_counter("libtcmalloc.so.4");
+	count_with_counter("libmimalloc.so.2");
 }
 
 /* Without unwind information memtrace finds the caller of malloc by malloc's own code.
@@ -526,10 +553,15 @@ static void same_place_in_the_page(void)
 	live_destroy(target);
 }
 
-/* With an argument: libraries of other releases, or other builds. */
+/* With an argument: libraries of other releases, other builds, or only a comparison with
+ * the preloaded counter. */
 int main(int argc, char *argv[])
 {
 	live_require_root();
+	if (argc > 1 && !strcmp(argv[1], "counter")) {
+		RUN(preloaded_counter);
+		return check_done();
+	}
 	if (argc > 1 && !getenv("MEMTRACE_TEST_LIBRARIES"))
 		check_leave_out("MEMTRACE_TEST_LIBRARIES is not set");
 	if (argc > 1 && !strcmp(argv[1], "builds")) {
@@ -549,6 +581,7 @@ int main(int argc, char *argv[])
 	RUN(jemalloc);
 	RUN(tcmalloc);
 	RUN(mimalloc);
+	RUN(preloaded_counter);
 	RUN_WITH_RETURN_PROBES(same_place_in_the_page);
 	return check_done();
 }

@@ -299,9 +299,14 @@ static void *plain_new(size_t size)
 	return block;
 }
 
+static void *aligned_nothrow(size_t size, size_t alignment)
+{
+	return aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
+}
+
 static void *aligned_new(size_t size, size_t alignment)
 {
-	void *block = aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
+	void *block = aligned_nothrow(size, alignment);
 
 	if (!block)
 		abort();
@@ -356,10 +361,10 @@ OPERATOR_NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), (size, align
 	     aligned_new(size, alignment))
 OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t,
 	     (size_t size, size_t alignment, const void *tag), (size, alignment, tag),
-	     aligned_new(size, alignment))
+	     aligned_nothrow(size, alignment))
 OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t,
 	     (size_t size, size_t alignment, const void *tag), (size, alignment, tag),
-	     aligned_new(size, alignment))
+	     aligned_nothrow(size, alignment))
 OPERATOR_DELETE(_ZdlPv, (void *block), (block))
 OPERATOR_DELETE(_ZdaPv, (void *block), (block))
 OPERATOR_DELETE(_ZdlPvm, (void *block, size_t size), (block, size))
