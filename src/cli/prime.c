@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,11 +104,13 @@ static const char *last_line(struct strbuf *messages)
 /* Can further entries be stored? */
 static struct error *check_room(struct cache *cache)
 {
-	static const char entry[ENTRY_BYTES];
+	_cleanup_(freep) char *entry = calloc(1, ENTRY_BYTES);
 	const struct cache_key key = {{0}};
 	struct error *err;
 
-	cache_put(cache, &key, entry, sizeof(entry));
+	if (!entry)
+		return error_no_memory();
+	cache_put(cache, &key, entry, ENTRY_BYTES);
 	cache_drop(cache, &key);
 	err = cache->unstored;
 	cache->unstored = NULL;
