@@ -4,11 +4,10 @@
 #include <string.h>
 
 /*
- * The code after the call (src/runtime/asm_amd64.s, asmcgocall; docs/unwinding.md, "Go").
- * The second line is for an asmcgocall that did not change the stack. Both end with mov
- * %eax, ...(%rsp); ret.
- *     mov g(%rsp), %rX; mov 8(%rX), %rY; sub depth(%rsp), %rY; mov %rX, %fs:...; mov %rY,
- * %rsp mov sp(%rsp), %rX; mov %rX, %rsp
+ * The code after the call (src/runtime/asm_amd64.s, asmcgocall; docs/unwinding.md, "Go"):
+ * mov g(%rsp), %rX; mov 8(%rX), %rY; sub depth(%rsp), %rY; mov %rX, %fs:...; mov %rY,
+ * %rsp. If asmcgocall did not change the stack: mov sp(%rsp), %rX; mov %rX, %rsp. Then in
+ * both cases: mov %eax, ...(%rsp); ret.
  */
 
 /* Instruction encodings: Intel SDM volume 2, 2.1 (ModR/M, SIB) and 2.2.1 (REX). */

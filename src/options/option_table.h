@@ -55,8 +55,8 @@ enum option_offline {
 	OFFLINE_PRIME = 4, /* accepted with --prime-cache */
 };
 
-/* Abilities of a run that do not depend on its mode alone. An option may need them, as it
- * may need those of enum mode_ability: these are the bits above. */
+/* Abilities of a run that do not depend on its mode alone. What an option needs is a set
+ * of these and of enum mode_ability, which has the lower bits. */
 enum run_ability {
 	/* A run has these unless an option denies them. */
 	RUN_ENDS = 1 << 16,       /* ends by itself */

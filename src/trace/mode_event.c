@@ -301,19 +301,16 @@ bool mode_event_is_exact(const struct source_run *run)
 
 bool mode_event_add_flags(struct source_flags *flags, const struct source_run *run)
 {
-	enum event_kind kind = run->event->kind;
-	unsigned kernel_frames = run->stack_depth / 2;
-	bool ok = true;
+	unsigned kernel_frames = run->config->kernel_stacks ? run->stack_depth / 2 : 0;
+	/* Unwind information is also right at the first instruction; frame pointers are
+	 * not. */
+	bool is_first =
+		run->event->kind == EVENT_UPROBE && !run->event->offset && !run->rules;
 
 	if (kernel_frames > KERNEL_FRAMES_MAX)
 		kernel_frames = KERNEL_FRAMES_MAX;
-	/* Unwind information is also right at the first instruction; frame pointers are
-	 * not. */
-	if (kind == EVENT_UPROBE && !run->event->offset && !run->rules)
-		ok &= source_flags_add(flags, "-DWALK_FIRST=1");
-	if (!run->config->kernel_stacks)
-		kernel_frames = 0;
-	return ok && source_flags_add(flags, "-DKERNEL_FRAMES=%u", kernel_frames) &&
+	return (!is_first || source_flags_add(flags, "-DWALK_FIRST=1")) &&
+	       source_flags_add(flags, "-DKERNEL_FRAMES=%u", kernel_frames) &&
 	       source_flags_add(flags, "-DWALK_DEPTH=%u",
 				run->stack_depth - kernel_frames);
 }
