@@ -27,10 +27,14 @@
 #define RECORD_MAX 8192
 
 /* How long watch_fd() stays silent after events that do not concern the caller, ms: at
- * first, and at most unless watch_rest_at_most() says otherwise. The time doubles with
- * each rest, until an event concerns the caller or no events came. */
-#define REST_MIN_MS 5
-#define REST_MAX_MS 160
+ * most (unless watch_rest_at_most() says otherwise), and at first as a part of that. The
+ * time doubles with each rest, until an event concerns the caller or no events came. */
+#define REST_MAX_MS     160
+#define REST_FIRST_PART 20
+
+/* If the caller reads when only this part of a rest is left, the rest is over: the timer
+ * would wake the caller once more. */
+#define REST_LEFT_PART 4
 
 /* If more than this part of a ring has been filled since the last read, the next rest is
  * shorter. */
@@ -380,44 +384,67 @@ static void hand_on(struct watch *w, uint64_t until_ns, watch_event_fn *fn, void
 static void end_rest(struct watch *w)
 {
 	struct epoll_event event = {.events = EPOLLIN};
+	const struct itimerspec never = {.it_value = {.tv_sec = 0}};
 
-	if (w->is_at_rest && !epoll_ctl(w->epoll_fd, EPOLL_CTL_MOD, w->rings_fd, &event))
-		w->is_at_rest = false;
+	if (!w->is_at_rest || epoll_ctl(w->epoll_fd, EPOLL_CTL_MOD, w->rings_fd, &event))
+		return;
+	(void)timerfd_settime(w->timer_fd, 0, &never, NULL);
+	w->is_at_rest = false;
+}
+
+/* Let the rest end in `rest_ms` from now. */
+static bool set_timer(const struct watch *w)
+{
+	const struct itimerspec spec = {
+		.it_value = {.tv_sec = w->rest_ms / 1000,
+			     .tv_nsec = (long)(w->rest_ms % 1000) * 1000000},
+	};
+
+	return !timerfd_settime(w->timer_fd, 0, &spec, NULL);
 }
 
 /* Begin a rest, or another one. */
 static void begin_rest(struct watch *w)
 {
 	struct epoll_event none = {.events = 0};
-	struct itimerspec spec = {.it_value = {.tv_sec = 0}};
 
 	w->rest_ms = w->is_filling ? w->rest_ms / 2 : 2 * w->rest_ms;
-	if (w->rest_ms < REST_MIN_MS)
-		w->rest_ms = REST_MIN_MS;
+	if (w->rest_ms < w->rest_max_ms / REST_FIRST_PART)
+		w->rest_ms = w->rest_max_ms / REST_FIRST_PART;
 	if (w->rest_ms > w->rest_max_ms)
 		w->rest_ms = w->rest_max_ms;
-	spec.it_value.tv_sec = w->rest_ms / 1000;
-	spec.it_value.tv_nsec = (long)(w->rest_ms % 1000) * 1000000;
 	/* If this fails, the events wake the caller as they come. */
-	if (!timerfd_settime(w->timer_fd, 0, &spec, NULL) &&
-	    !epoll_ctl(w->epoll_fd, EPOLL_CTL_MOD, w->rings_fd, &none))
+	if (set_timer(w) && !epoll_ctl(w->epoll_fd, EPOLL_CTL_MOD, w->rings_fd, &none))
 		w->is_at_rest = true;
+}
+
+/* Has the rest ended, or will it end soon? */
+static bool is_rest_over(const struct watch *w)
+{
+	uint64_t expirations;
+	struct itimerspec left;
+
+	if (read(w->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations))
+		return true;
+	return w->is_at_rest && !timerfd_gettime(w->timer_fd, &left) &&
+	       left.it_value.tv_sec * INT64_C(1000) + left.it_value.tv_nsec / 1000000 <
+		       w->rest_ms / REST_LEFT_PART;
 }
 
 /* Programs that start elsewhere on the machine would otherwise wake the caller hundreds
  * of times a second: the kernel reports all processes. */
 static void let_rest(struct watch *w, const struct events_read *events)
 {
-	uint64_t expirations;
-	bool was_at_rest = w->is_at_rest;
-	bool is_over = read(w->timer_fd, &expirations, sizeof(expirations)) ==
-		       sizeof(expirations);
+	bool was_at_rest = w->is_at_rest, is_over = is_rest_over(w);
 
 	if (events->concern) {
 		w->rest_ms = 0;
 		end_rest(w);
-	} else if (events->are_any && (is_over || !was_at_rest)) {
+	} else if (events->are_any && (is_over || !was_at_rest || w->is_filling)) {
 		begin_rest(w);
+	} else if (events->are_any) {
+		/* The caller looks by itself, and needs no wakeup so soon. */
+		(void)set_timer(w);
 	} else if (is_over) {
 		/* Shorter, not the shortest: they may only have paused. */
 		w->rest_ms /= 4;

@@ -50,8 +50,9 @@ struct error *watch_create_own(struct watch **ret) __attribute__((warn_unused_re
  * do not wake the caller all the time. Owned by the watch. */
 int watch_fd(const struct watch *watch);
 
-/* Let it be readable up to `ms` late: for a caller that is notified of urgent events in
- * another way. */
+/* Let it be readable up to `ms` after the last call of watch_read(): for a caller that is
+ * notified of urgent events in another way. One that reads at least that often anyway is
+ * seldom woken. */
 void watch_rest_at_most(struct watch *watch, unsigned ms);
 
 /* Receives an event. Must not read the same watch. Returns true if the event concerns a

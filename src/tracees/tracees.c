@@ -426,9 +426,11 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 	ts->tracer = tracer;
 	tracees_wait_for(ts, tracer_news_fd(tracer));
 	tracees_wait_for(ts, tracer_rings_fd(tracer));
-	/* The news include loaded libraries, so other code may wait for the next look. */
+	/* The news include loaded libraries, so other code may wait for the next look.
+	 * The rest is longer than the time between looks, so that each of them extends
+	 * it. */
 	if (ts->watch && tracer_has_linker_news(tracer))
-		watch_rest_at_most(ts->watch, LOOK_MS);
+		watch_rest_at_most(ts->watch, LOOK_MS + LOOK_MS / 4);
 	ts->plan_options.find_breakpoints = tracer_breakpoints;
 	ts->plan_options.breakpoints_arg = tracer;
 	ts->plan_options.is_probed = tracer_is_probed;

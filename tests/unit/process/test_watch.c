@@ -355,9 +355,9 @@ static void in_order_across_processors(void)
 
 /* --- wakeups ---------------------------------------------------------------------- */
 
-static void start_programs(uint64_t until_ns)
+static void start_programs(uint64_t until_ns, unsigned pause_us)
 {
-	while (clock_now_ns() < until_ns) {
+	for (; clock_now_ns() < until_ns; usleep(pause_us)) {
 		pid_t pid = fork();
 
 		if (!pid) {
@@ -378,7 +378,7 @@ static unsigned count_wakeups(struct watch *watch, struct reported *reported)
 
 	REQUIRE(pid >= 0);
 	if (!pid) {
-		start_programs(until_ns);
+		start_programs(until_ns, 0);
 		_exit(0);
 	}
 	for (uint64_t now_ns; (now_ns = clock_now_ns()) < until_ns;) {
@@ -396,6 +396,13 @@ static unsigned count_wakeups(struct watch *watch, struct reported *reported)
 /* 11 times on an idle machine, and 6,000 times if each report wakes the caller. Other
  * tests start programs, too. */
 #define WAKEUPS_MAX 400
+
+/* How often the caller below reads, and how long its rests grow, ns. */
+#define READ_NS UINT64_C(500000000)
+#define GROW_NS UINT64_C(3000000000)
+
+/* Between two programs, so that no third of a ring fills before the caller reads, us. */
+#define PAUSE_US 10000
 
 /* Programs that are not followed wake the caller a few times a second, and a program that
  * is followed is still reported. */
@@ -417,9 +424,44 @@ static void unrelated_processes_wake_little(void)
 	watch_destroy(watch);
 }
 
+/* A caller that reads by itself, more often than its rests are long, is not woken while
+ * programs start, but for the first events. */
+static void who_reads_often_is_not_woken(void)
+{
+	struct watch *watch = open_watch();
+	struct reported reported = {.pid = -1};
+	uint64_t start_ns = clock_now_ns(), end_ns = start_ns + UINT64_C(5000000000);
+	uint64_t next_ns = start_ns + READ_NS;
+	unsigned early = 0, late = 0;
+	pid_t pid = fork();
+
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		start_programs(end_ns, PAUSE_US);
+		_exit(0);
+	}
+	watch_rest_at_most(watch, 1000);
+	for (uint64_t now_ns; (now_ns = clock_now_ns()) < end_ns;) {
+		struct pollfd fd = {.fd = watch_fd(watch), .events = POLLIN};
+
+		if (now_ns < next_ns &&
+		    poll(&fd, 1, (int)((next_ns - now_ns) / 1000000) + 1) > 0)
+			++*(now_ns < start_ns + GROW_NS ? &early : &late);
+		else
+			next_ns = clock_now_ns() + READ_NS;
+		watch_read(watch, tell, &reported);
+	}
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
+	printf("  %u wakeups at first, %u later\n", early, late);
+	CHECK(early > 0);
+	CHECK_INT(late, 0);
+	watch_destroy(watch);
+}
+
 int main(void)
 {
 	RUN(fork_and_exec);
+	RUN(who_reads_often_is_not_woken);
 	RUN(unrelated_processes_wake_little);
 	RUN(map_of_code);
 	RUN(in_order_across_processors);
