@@ -306,8 +306,9 @@ static inline uint64_t abi_mix(uint64_t rule)
 
 /* --- events ----------------------------------------------------------------------- */
 
-/* `event_counts` has the hits of an event by stack number. Its last element counts hits
- * without a stack. */
+/* The element of `event_counts` that has the hits at this stack. The first one counts
+ * hits without a stack: then all that have been used are at the start of the table. */
+#define ABI_HIT_AT(stack, max_stacks) ((stack) < (max_stacks) ? (stack) + 1 : 0)
 
 /* The allocator number of stacks that are counted for an event, and, with --growth, of
  * the stacks of mappings. */

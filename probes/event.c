@@ -140,7 +140,7 @@ ALWAYS_INLINE int event_hit(void *ctx)
 	if (stack != ABI_NO_STACK && stack & ABI_MISS_STACK_BIT)
 		return 0;
 
-	short_key at = stack < MAX_STACKS ? stack : MAX_STACKS;
+	short_key at = ABI_HIT_AT(stack, MAX_STACKS);
 	u64 *hits = event_counts.lookup(&at);
 
 	if (hits)

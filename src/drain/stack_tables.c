@@ -108,13 +108,16 @@ void stack_tables_ask(const struct stack_tables *t)
 		(void)!write(t->grower_fd, &one, sizeof(one));
 }
 
-uint32_t stack_tables_count(struct stack_tables *t)
+uint32_t stack_tables_used(const struct stack_tables *t)
 {
 	uint64_t used = heads_used(t);
 
-	if (used > t->sizes->max_stacks)
-		used = t->sizes->max_stacks;
-	return part_table_elements(&t->heads, used);
+	return used < t->sizes->max_stacks ? (uint32_t)used : t->sizes->max_stacks;
+}
+
+uint32_t stack_tables_count(struct stack_tables *t)
+{
+	return part_table_elements(&t->heads, stack_tables_used(t));
 }
 
 bool stack_tables_is_whole(const struct stack_tables *t)

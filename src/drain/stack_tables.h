@@ -55,6 +55,9 @@ struct error *stack_tables_create(struct stack_tables *t,
 /* Wake the thread that adds parts, if parts are needed. */
 void stack_tables_ask(const struct stack_tables *t);
 
+/* Every stack that has a number so far has one below this. */
+uint32_t stack_tables_used(const struct stack_tables *t);
+
 /* The number of stacks that this process can read. */
 uint32_t stack_tables_count(struct stack_tables *t);
 

@@ -7,6 +7,7 @@
 
 #include "bpf/mapped.h"
 #include "bpf/offsets_reader.h"
+#include "drain/hit_counts.h"
 #include "trace/mode_event.h"
 #include "util/cleanup.h"
 
@@ -38,12 +39,28 @@ struct error *mode_event_load(struct tracer *t, unsigned beside)
 	return load_program(t, &program);
 }
 
+/* So many of the first elements stay mapped, because mapping them takes longer than
+ * reading them. It is a whole number of pages of any size up to 64 KiB. */
+#define FEW_COUNTS 8192
+
+static uint32_t few_counts(uint32_t count)
+{
+	return count < FEW_COUNTS ? count : FEW_COUNTS;
+}
+
+static size_t few_bytes(const struct tracer *t)
+{
+	return few_counts(t->source->sizes.max_stacks + 1) * sizeof(uint64_t);
+}
+
 struct error *mode_event_open_tables(struct tracer *t)
 {
 	struct event_state *state = t->mode_state;
 
 	state->counts = compiler_map(t->compiler, "event_counts");
-	return state->counts < 0 ? compiler_lacks_map("event_counts") : NULL;
+	if (state->counts < 0)
+		return compiler_lacks_map("event_counts");
+	return mapped_table(state->counts, few_bytes(t), (void **)&state->few);
 }
 
 /* One event of the kernel serves all processes: attach it once. */
@@ -124,75 +141,74 @@ static struct error *attach(struct tracer *t, const struct plan *plan, int pid,
 
 /* --- snapshots -------------------------------------------------------------------- */
 
-/* Hits by stack number; the last element counts those without a stack. */
-struct hits {
-	uint64_t *count;
-	size_t len;
-};
-
-static bool read_counts(const void *elements, uint32_t first, uint32_t count, void *arg)
+static bool add_counts(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
-	struct hits *hits = arg;
+	struct hit_counts *hits = arg;
 	const uint64_t *from = elements;
 
+	(void)first;
+	if (!vec_reserve(&hits->list, hits->list.len + count))
+		return false;
 	for (uint32_t i = 0; i < count; i++)
-		hits->count[first + i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+		hits->list.data[hits->list.len++] =
+			__atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	return true;
 }
 
-/* Read all hits so far. */
-static struct error *read_hits(struct tracer *t, struct hits *ret)
+/* Read the hits that the probes have counted so far. A stack has its number before it has
+ * a hit, so what is not read is 0 or a hit that came meanwhile. */
+static struct error *read_table(struct tracer *t, struct hit_counts *ret)
 {
 	const struct event_state *state = t->mode_state;
-	struct error *err;
+	uint32_t used = stack_tables_used(&t->stacks) + 1;
+	uint32_t few = few_counts(used);
 
-	ret->len = (size_t)t->source->sizes.max_stacks + 1;
-	ret->count = calloc(ret->len, sizeof(*ret->count));
-	if (!ret->count)
+	if (!add_counts(state->few, 0, few, ret))
 		return error_no_memory();
-	err = mapped_walk(state->counts, (uint32_t)ret->len, sizeof(*ret->count),
-			  read_counts, ret);
+	return mapped_walk_part(state->counts, few, used - few, sizeof(uint64_t),
+				add_counts, ret);
+}
+
+/* Read all hits so far. */
+static struct error *read_hits(struct tracer *t, struct hit_counts *ret)
+{
+	struct error *err = read_table(t, ret);
+
+	if (err)
+		return err;
 	tracer_catch_up(t);
-	if (!err && t->handler)
-		miss_handler_add_hits(t->handler, ret->count, ret->len);
-	return err;
+	return !t->handler || miss_handler_add_hits(t->handler, ret) ? NULL
+								     : error_no_memory();
 }
 
-static void hits_deinit(struct hits *hits)
+/* The hits of an element that were removed together with the process of its stack. */
+static uint64_t base_of(const struct event_state *state, size_t at)
 {
-	free(hits->count);
+	return at < state->bases.len ? state->bases.data[at] : 0;
 }
 
-/* The hits of a stack that were removed together with its process. */
-static uint64_t base_of(const struct event_state *state, size_t stack)
-{
-	return stack < state->bases.len ? state->bases.data[stack] : 0;
-}
-
-static struct error *add_hits(const struct tracer *t, const struct hits *hits,
+static struct error *add_hits(const struct tracer *t, const struct hit_counts *hits,
 			      struct snapshot *snap)
 {
 	const struct event_state *state = t->mode_state;
 	uint64_t *sum = &snap->totals[BLOCK_EVENT].allocations;
 
 	*sum = snap->totals[BLOCK_EVENT].gone = state->gone;
-	for (size_t i = 0; i < hits->len; i++) {
-		bool has_stack = i + 1 < hits->len && i < snap->stacks.len;
-		bool is_mapping =
-			has_stack && snap->stacks.data[i].allocator == ABI_MAPPING_STACKS;
+	for (size_t i = 0; i < hits->list.len; i++) {
+		const struct snapshot_stack *stack =
+			i && i <= snap->stacks.len ? &snap->stacks.data[i - 1] : NULL;
 		struct snapshot_event event = {
-			.count = (hits->count[i] - base_of(state, i)) *
+			.count = (hits->list.data[i] - base_of(state, i)) *
 				 event_period(t->run.event),
-			.stack = has_stack ? (uint32_t)i : SNAPSHOT_NO_STACK,
-			.process = has_stack ? snap->stacks.data[i].process
-					     : SNAPSHOT_NO_PROCESS,
+			.stack = stack ? (uint32_t)i - 1 : SNAPSHOT_NO_STACK,
+			.process = stack ? stack->process : SNAPSHOT_NO_PROCESS,
 		};
 
-		if (is_mapping)
+		if (stack && stack->allocator == ABI_MAPPING_STACKS)
 			continue;
 		*sum += event.count;
 		/* Skip hits of a process that has ended and was already reported. */
-		if (!event.count || (has_stack && event.process == SNAPSHOT_NO_PROCESS))
+		if (!event.count || (stack && event.process == SNAPSHOT_NO_PROCESS))
 			continue;
 		if (!vec_push(&snap->events, event))
 			return error_no_memory();
@@ -204,7 +220,7 @@ struct error *mode_event_drain(struct tracer *t, const struct drain_slots *slots
 			       struct snapshot *snap, bool *settled)
 {
 	const struct source_sizes *sizes = &t->source->sizes;
-	_cleanup_(hits_deinit) struct hits hits = {0};
+	_cleanup_(hit_counts_deinit) struct hit_counts hits = {0};
 	struct error *err = drain_counters(&t->maps, sizes, slots, NULL, snap);
 
 	*settled = true;
@@ -226,7 +242,7 @@ struct error *mode_event_drain(struct tracer *t, const struct drain_slots *slots
 struct removal {
 	struct tracer *t;
 	const bool *gone;
-	const struct hits *hits;
+	const struct hit_counts *hits;
 };
 
 /* With an event each process is a family of its own. */
@@ -245,29 +261,32 @@ static bool remove_stacks(const void *elements, uint32_t first, uint32_t count, 
 	const struct abi_stack_head *heads = elements;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t *base = &state->bases.data[first + i];
+		size_t at = (size_t)first + i + 1;
 		const struct abi_stack_head head = heads[i];
 
+		/* Stacks that have come since the hits were read are of others. */
+		if (at >= f->hits->list.len)
+			break;
 		if (!head.check || head.allocator == ABI_MAPPING_STACKS ||
 		    !is_gone(f, head.family))
 			continue;
-		state->gone += (f->hits->count[first + i] - *base) *
+		state->gone += (f->hits->list.data[at] - state->bases.data[at]) *
 			       event_period(f->t->run.event);
-		*base = f->hits->count[first + i];
+		state->bases.data[at] = f->hits->list.data[at];
 	}
 	return true;
 }
 
 static struct error *remove_hits(struct tracer *t, const bool gone[])
 {
-	_cleanup_(hits_deinit) struct hits hits = {0};
+	_cleanup_(hit_counts_deinit) struct hit_counts hits = {0};
 	struct event_state *state = t->mode_state;
 	struct error *err = read_hits(t, &hits);
 	const struct removal f = {t, gone, &hits};
 
 	if (err)
 		return err;
-	while (state->bases.len < hits.len)
+	while (state->bases.len < hits.list.len)
 		if (!vec_push(&state->bases, 0))
 			return error_no_memory();
 	return part_table_walk(&t->stacks.heads, stack_tables_count(&t->stacks),
@@ -286,6 +305,8 @@ void mode_event_close(struct tracer *t)
 	struct event_state *state = t->mode_state;
 
 	kernel_events_detach(&state->in_kernel);
+	if (state->few)
+		mapped_close(state->few, few_bytes(t));
 	vec_deinit(&state->bases);
 }
 

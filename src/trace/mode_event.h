@@ -8,8 +8,9 @@
 
 /* The state of a mode that uses these functions: all of it, or its first member. */
 struct event_state {
-	int counts; /* map: hits by number of the stack */
-	/* Hits that had been counted for each stack when its process was removed. */
+	int counts;    /* map: hits by ABI_HIT_AT(stack) */
+	uint64_t *few; /* its first elements, mapped */
+	/* Hits that each element had when the process of its stack was removed. */
 	VEC(uint64_t) bases;
 	uint64_t gone; /* hits of removed processes, times the event's period */
 	struct kernel_events in_kernel; /* attached for all processes */

@@ -74,9 +74,13 @@ static void charge(struct miss_handler *h)
 	h->is_spent = cpu_allowance_is_spent(&h->allowance, h->reserve_ns);
 }
 
-static uint32_t hit_of(const struct miss_handler *h, uint32_t stack)
+static void count_hit(struct miss_handler *h, uint32_t stack)
 {
-	return stack < h->maps.sizes->max_stacks ? stack : h->maps.sizes->max_stacks;
+	uint32_t at = ABI_HIT_AT(stack, h->maps.sizes->max_stacks);
+
+	h->hits[at]++;
+	if (at >= h->hits_end)
+		h->hits_end = at + 1;
 }
 
 /* Has this batch as many misses of the ring as it may have? */
@@ -109,7 +113,7 @@ static int on_record(void *arg, void *data, size_t size)
 
 		/* A hit is counted here; no block will ask for its stack. */
 		if (h->hits && r.allocator == ABI_EVENT_STACKS) {
-			h->hits[hit_of(h, stack)]++;
+			count_hit(h, stack);
 		} else {
 			pthread_mutex_lock(&h->alias_lock);
 			if (!aliases_put(&h->aliases, r.number, stack))

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "drain/hit_counts.h"
 #include "unwind_miss/miss_shared.h"
 #include "util/error.h"
 
@@ -47,10 +48,11 @@ void miss_handler_look_over(struct miss_handler *handler);
  * found. Returns ABI_NO_STACK if that stack was not stored. */
 uint32_t miss_handler_stack(struct miss_handler *handler, uint32_t stack);
 
-/* With counts_hits: for each miss so far, add a hit to `hits` at its stack. Hits without
- * a stack go to the last element: their stack was not stored, or they are still in the
- * ring. `len` is sizes.max_stacks + 1. */
-void miss_handler_add_hits(struct miss_handler *handler, uint64_t hits[], size_t len);
+/* With counts_hits: for each miss so far, add a hit to `hits` at its stack. Hits whose
+ * stack was not stored, or that are still in the ring, have no stack. Returns false
+ * without memory. */
+bool miss_handler_add_hits(struct miss_handler *handler, struct hit_counts *hits)
+	__attribute__((warn_unused_result));
 
 /* Are enough numbers of misses kept that miss_handler_sweep() is due? */
 bool miss_handler_has_many_stacks(struct miss_handler *handler);

@@ -122,13 +122,17 @@ uint32_t miss_handler_stack(struct miss_handler *h, uint32_t stack)
 	return found;
 }
 
-void miss_handler_add_hits(struct miss_handler *h, uint64_t hits[], size_t len)
+bool miss_handler_add_hits(struct miss_handler *h, struct hit_counts *hits)
 {
+	uint64_t waiting;
+	bool has_memory;
+
 	miss_handler_lock(h);
-	for (size_t i = 0; h->hits && i < len; i++)
-		hits[i] += h->hits[i];
-	hits[len - 1] += in_rings(h);
+	waiting = in_rings(h);
+	has_memory = hit_counts_add(hits, h->hits, h->hits_end) &&
+		     hit_counts_add(hits, &waiting, 1);
 	pthread_mutex_unlock(&h->lock);
+	return has_memory;
 }
 
 bool miss_handler_has_many_stacks(struct miss_handler *h)

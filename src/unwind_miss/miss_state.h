@@ -24,8 +24,9 @@ struct miss_handler {
 	struct miss_tables tables;
 	struct aliases aliases; /* protected by alias_lock */
 	struct miss_handler_counts counts;
-	uint64_t *hits; /* by stack, then those without a stack; NULL: not counted */
-	uint64_t taken; /* misses taken out of the rings */
+	uint64_t *hits;  /* by ABI_HIT_AT(stack); NULL: not counted */
+	size_t hits_end; /* all from this element on are 0 */
+	uint64_t taken;  /* misses taken out of the rings */
 	struct stack_pages pages;
 	struct miss_walker walker;
 	unsigned read[ABI_MISS_RINGS]; /* misses of each ring in this batch */

@@ -139,31 +139,82 @@ static void reports_read_nothing_anew(void)
 	live_destroy(oracle);
 }
 
-/* The same without probes in the allocator: page faults and mappings are counted. */
+/* Each page that a report allocates, or copies to, is a page fault. The table of hits has
+ * 512 pages: more than these in five reports if each report copies it. */
+#define FAULTS_MAX 500
+
+/* As above for a mode that counts hits of an event: nor does a report copy the table of
+ * hits. */
+static void check_reads_nothing(struct live_process *memtrace)
+{
+	unsigned helpers;
+	struct thread_sums before, after;
+	unsigned long helped_before, helped_after;
+
+	read_reports(memtrace, SETTLE_S + 2);
+	helped_before = wakeups_of_helpers(memtrace, &helpers);
+	before = threads_sum(live_pid(memtrace));
+	read_reports(memtrace, IDLE_S);
+	after = threads_sum(live_pid(memtrace));
+	helped_after = wakeups_of_helpers(memtrace, &helpers);
+	printf("%u helpers, %lu wakeups, %lu page faults\n", helpers,
+	       helped_after - helped_before, after.faults - before.faults);
+	CHECK(helpers > 0 && helped_before > 0 && before.faults > 0);
+	CHECK_INT(helped_after, helped_before);
+	CHECK(after.faults - before.faults <= FAULTS_MAX);
+}
+
+/* Without probes in the allocator: page faults and mappings are counted. */
 static void growth_reads_nothing_anew(void)
 {
 	struct live_process *oracle = oracle_start();
 	struct live_process *memtrace = memtrace_start_plain(
 		live_pid(oracle), "--growth --format json --top 0 -i 1");
-	unsigned long before, after;
-	unsigned helpers;
 	json_t *report;
 
 	REQUIRE(live_wait_stderr(memtrace, "tracing pid", 30));
 	oracle_do(oracle, "run keep 10000 1");
-	read_reports(memtrace, SETTLE_S + 2);
-	before = wakeups_of_helpers(memtrace, &helpers);
-	read_reports(memtrace, IDLE_S);
-	after = wakeups_of_helpers(memtrace, &helpers);
-	printf("--growth: %u helpers, %lu wakeups\n", helpers, after - before);
-	CHECK(helpers > 0 && before > 0);
-	CHECK_INT(after, before);
+	check_reads_nothing(memtrace);
 
 	/* Mappings from then on have their stacks. */
 	oracle_do(oracle, "run mappings 100 1");
 	live_signal(memtrace, SIGINT);
 	report = memtrace_report_of(memtrace, "stopped", NULL);
 	CHECK(report_site(report, "mappings", "site_mmap").blocks > 0);
+	json_decref(report);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+}
+
+/* The hits of the stacks that contain this function. */
+static int64_t hits_of(const json_t *report, const char *symbol)
+{
+	int64_t sum = 0;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(report, "events.stacks"), i, row)
+		if (row_has_symbol(row, symbol))
+			sum += live_int(row, "count");
+	return sum;
+}
+
+/* Each hit is counted once, before and after the reports that read nothing. */
+static void events_read_nothing_anew(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace = memtrace_start_plain(
+		live_pid(oracle),
+		"--event uprobe:libc:malloc --format json --top 0 -i 1");
+	json_t *report;
+
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", 30));
+	oracle_do(oracle, "run keep 10000 1");
+	check_reads_nothing(memtrace);
+	oracle_do(oracle, "run keep 1000 1");
+	live_signal(memtrace, SIGINT);
+	report = memtrace_report_of(memtrace, "stopped", NULL);
+	CHECK_INT(hits_of(report, "site_keep"), 11000);
 	json_decref(report);
 	live_destroy(memtrace);
 	live_destroy(oracle);
@@ -177,5 +228,6 @@ int main(void)
 	RUN(sleeps_while_rings_are_empty);
 	RUN(reports_read_nothing_anew);
 	RUN(growth_reads_nothing_anew);
+	RUN(events_read_nothing_anew);
 	return check_done();
 }

@@ -34,11 +34,12 @@ static unsigned long read_wakeups(pid_t pid, const char *tid)
 struct stat_of {
 	char name[32];
 	unsigned long ticks; /* of processor time */
+	unsigned long faults;
 	long nice_value;
 };
 
-/* Reads fields of proc_pid_stat(5): the name is field 2, utime 14, stime 15, nice 19. The
- * name is in parentheses, and may contain any characters. */
+/* Reads fields of proc_pid_stat(5): the name is field 2, minflt 10, utime 14, stime 15,
+ * nice 19. The name is in parentheses, and may contain any characters. */
 static bool read_stat(pid_t pid, const char *tid, struct stat_of *ret)
 {
 	char *text = files_read_if_any("/proc/%d/task/%.20s/stat", (int)pid, tid);
@@ -46,9 +47,9 @@ static bool read_stat(pid_t pid, const char *tid, struct stat_of *ret)
 	     *end = name ? strrchr(name, ')') : NULL;
 	unsigned long utime, stime;
 	bool is_read = end && sscanf(end + 1,
-				     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu "
+				     " %*c %*d %*d %*d %*d %*d %*u %lu %*u %*u %*u %lu "
 				     "%lu %*d %*d %*d %ld",
-				     &utime, &stime, &ret->nice_value) == 3;
+				     &ret->faults, &utime, &stime, &ret->nice_value) == 4;
 
 	if (is_read) {
 		*end = '\0';
@@ -70,6 +71,7 @@ static void add(struct thread_sums *sums, pid_t pid, const char *tid)
 	sums->count++;
 	sums->renice += thread.nice_value != 0;
 	sums->wakeups += read_wakeups(pid, tid);
+	sums->faults += thread.faults;
 	if (atoi(tid) == pid)
 		sums->main_cpu_s += cpu_s;
 	else

@@ -12,6 +12,7 @@ struct thread_sums {
 	double main_cpu_s;   /* processor time of the main thread */
 	/* How often a thread slept and was woken: voluntary context switches. */
 	unsigned long wakeups;
+	unsigned long faults; /* page faults without input or output */
 };
 
 /* All zero if the process has ended. */
