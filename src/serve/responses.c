@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "serve/http.h"
+
 /* Between reloads of a page in a browser, seconds. */
 #define RELOAD_S "5"
 
@@ -65,16 +67,16 @@ static void release(void *arg)
 static struct MHD_Response *make(struct rendered *page, const char *type)
 {
 	struct MHD_Response *response =
-		MHD_create_response_from_buffer_with_free_callback_cls(
+		http.create_response_from_buffer_with_free_callback_cls(
 			page->size_bytes, page->data, release, rendered_use(page));
 
 	if (!response) {
 		rendered_release(page);
 		return NULL;
 	}
-	MHD_add_response_header(response, "Content-Type", type);
+	http.add_response_header(response, "Content-Type", type);
 	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
-		MHD_add_response_header(response, headers[i].name, headers[i].value);
+		http.add_response_header(response, headers[i].name, headers[i].value);
 	return response;
 }
 
@@ -101,6 +103,6 @@ struct MHD_Response *response_page(const struct route *route, const struct query
 	struct MHD_Response *response = make(page, route_type(route, query));
 
 	if (response && route->reloads)
-		MHD_add_response_header(response, "Refresh", RELOAD_S);
+		http.add_response_header(response, "Refresh", RELOAD_S);
 	return response;
 }

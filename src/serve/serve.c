@@ -7,6 +7,7 @@
 
 #include "confined/confined.h"
 #include "observe/feed.h"
+#include "serve/http.h"
 #include "serve/listener.h"
 #include "serve/server.h"
 #include "util/cleanup.h"
@@ -60,6 +61,8 @@ struct error *serve_start(const struct options *options, const struct report_set
 	if (!options->listen)
 		return NULL;
 	err = listen_address_parse(options->listen, &address);
+	if (!err)
+		err = http_load();
 	if (err)
 		return error_prefix(err, "--listen");
 	serve = calloc(1, sizeof(*serve));

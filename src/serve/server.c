@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/server.h"
 
-#include <microhttpd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "serve/guard.h"
 #include "serve/host.h"
+#include "serve/http.h"
 #include "serve/jobs.h"
 #include "serve/responses.h"
 #include "serve/worker.h"
@@ -47,9 +47,9 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
 	if (!response)
 		return MHD_NO;
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, "Allow", "GET, HEAD");
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+		http.add_response_header(response, "Allow", "GET, HEAD");
+	result = http.queue_response(connection, status, response);
+	http.destroy_response(response);
 	return result;
 }
 
@@ -72,7 +72,7 @@ static enum MHD_Result take_argument(void *arg, enum MHD_ValueKind kind, const c
 
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+	return http.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
 /* Headers may come several times, and a proxy before us may have taken another one. */
@@ -101,7 +101,7 @@ static const char *check(const struct server *server, struct MHD_Connection *con
 	const char *host = header(connection, "Host");
 	struct headers headers = {.hosts = 0};
 
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_header, &headers);
+	http.get_connection_values(connection, MHD_HEADER_KIND, look_at_header, &headers);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
 		*status = MHD_HTTP_METHOD_NOT_ALLOWED;
 		return "only GET and HEAD are served";
@@ -125,7 +125,7 @@ static const char *check(const struct server *server, struct MHD_Connection *con
 static struct guarded *guarded_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+		http.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return info ? info->socket_context : NULL;
 }
@@ -137,7 +137,7 @@ static enum MHD_Result begin(struct server *server, struct job *job)
 
 	guard_response(server->guard, guarded_of(job->connection),
 		       RESPONSE_NS + wait_s * NS_PER_S);
-	MHD_suspend_connection(job->connection);
+	http.suspend_connection(job->connection);
 	jobs_put(server->jobs, job);
 	return MHD_YES;
 }
@@ -145,9 +145,9 @@ static enum MHD_Result begin(struct server *server, struct job *job)
 static enum MHD_Result finish(struct job *job)
 {
 	enum MHD_Result result =
-		MHD_queue_response(job->connection, job->status, job->response);
+		http.queue_response(job->connection, job->status, job->response);
 
-	MHD_destroy_response(take(job->response));
+	http.destroy_response(take(job->response));
 	return result;
 }
 
@@ -161,8 +161,8 @@ static enum MHD_Result route_request(struct server *server, struct job *job,
 	if (!job->route)
 		return refuse(job->connection, MHD_HTTP_NOT_FOUND,
 			      "no such page; /debug/pprof/ lists them");
-	MHD_get_connection_values(job->connection, MHD_GET_ARGUMENT_KIND, take_argument,
-				  &reading);
+	http.get_connection_values(job->connection, MHD_GET_ARGUMENT_KIND, take_argument,
+				   &reading);
 	if (reading.wrong)
 		return refuse(job->connection, MHD_HTTP_BAD_REQUEST, reading.wrong);
 	job->query = reading.query;
@@ -216,7 +216,7 @@ static void completed(void *arg, struct MHD_Connection *connection, void **conte
 	(void)code;
 	guard_request(server->guard, guarded_of(connection));
 	if (job && job->response)
-		MHD_destroy_response(job->response);
+		http.destroy_response(job->response);
 	free(job);
 	*context = NULL;
 }
@@ -226,7 +226,7 @@ static void connected(void *arg, struct MHD_Connection *connection, void **conte
 {
 	struct server *server = arg;
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED && info) {
 		*context = guard_add(server->guard, info->connect_fd);
@@ -254,7 +254,7 @@ void server_run(const struct server_options *options, int feed, int listener)
 	server.guard = guard_start(&limits);
 	if (!server.jobs || !server.guard)
 		return;
-	daemon = MHD_start_daemon(
+	daemon = http.start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
 		handle, &server, MHD_OPTION_LISTEN_SOCKET, listener,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/http.h"
 #include "serve/responses.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -58,7 +59,7 @@ static void answer(struct job *job, unsigned status, struct MHD_Response *respon
 	job->response = response;
 	report_history_destroy(job->base);
 	job->base = NULL;
-	MHD_resume_connection(job->connection);
+	http.resume_connection(job->connection);
 }
 
 static void answer_page(struct job *job, struct rendered *page)
@@ -71,7 +72,7 @@ static void answer_later(struct job *job, const char *why)
 	struct MHD_Response *response = response_text("%s\n", why);
 
 	if (response)
-		MHD_add_response_header(response, "Retry-After", "1");
+		http.add_response_header(response, "Retry-After", "1");
 	answer(job, MHD_HTTP_SERVICE_UNAVAILABLE, response);
 }
 

@@ -29,6 +29,7 @@ static const struct opener {
 	{"compile/source_sizes.c", 1, "/proc/self"},
 	{"tracees/system_wide.c", 2, "/proc, and what the user names"},
 	{"observe/feed.c", 1, "/proc/self"},
+	{"serve/http.c", 1, "libmicrohttpd by its name"},
 	{"serve/listener.c", 4, "what the user names"},
 	{"screen/screen.c", 1, "/proc/self/fd/N of its memory file"},
 	{"session/fetch_cache.c", 4, "what the user names"},

@@ -443,6 +443,34 @@ static void another_file_is_not_removed(void)
 	check_left_alone(put_link);
 }
 
+/* Does this process map a library with this name? */
+static bool maps(const char *name)
+{
+	FILE *file = fopen("/proc/self/maps", "re");
+	char line[512];
+	bool found = false;
+
+	REQUIRE(file);
+	while (!found && fgets(line, sizeof(line), file))
+		found = strstr(line, name);
+	fclose(file);
+	return found;
+}
+
+/* Runs without --listen need no memory for libmicrohttpd and the libraries it loads. */
+static void the_library_is_loaded_when_needed(void)
+{
+	const struct options without = {.listen = NULL};
+	struct serve *none = NULL;
+	struct served s;
+
+	CHECK(!serve_start(&without, NULL, &none) && !none);
+	CHECK(!maps("libmicrohttpd"));
+	served_begin(&s);
+	CHECK(maps("libmicrohttpd"));
+	served_end(&s);
+}
+
 static void a_taken_port_is_said(void)
 {
 	struct served s;
@@ -486,6 +514,8 @@ static void a_port_is_free_at_once(void)
 
 int main(void)
 {
+	/* First: it stays loaded. */
+	RUN(the_library_is_loaded_when_needed);
 	RUN(pages_have_their_types);
 	RUN(numbers_are_the_reports);
 	RUN(sums_are_those_of_the_blocks);
