@@ -196,10 +196,14 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	struct error *err = NULL;
 
 	*settled = kept && drain_kept_begin(kept, &d);
+	if (kept)
+		kept->has_no_calls = false;
 	if (!*settled) {
 		err = read_all(&d, settled);
 		if (kept)
 			drain_kept_end(kept, &d, !err && *settled);
+		if (kept)
+			kept->has_no_calls = !err && !d.has_calls;
 	} else if (snap->wants_moving) {
 		err = drain_read_moving(&d);
 	}
@@ -354,7 +358,7 @@ struct error *drain_counters(const struct drain_maps *maps,
 	uint64_t dead = is_quiet ? kept->dead : 0;
 	struct error *err = NULL;
 
-	if (!is_quiet)
+	if (!is_quiet && !(kept && kept->has_no_calls))
 		err = count_dead(maps, sizes, slots, snap, &dead);
 	if (err)
 		return err;

@@ -111,7 +111,7 @@ struct error *drain_stacks(const struct drain_maps *maps,
 /* Add the counters, to the totals of maps->class and to the losses. Calls whose thread
  * died before they returned are counted as abandoned, unless their whole process has
  * exited. memtrace does not look for such calls again while `kept` (NULL: look in any
- * case) is quiet. */
+ * case) is quiet, or if drain_blocks() has just seen no call. */
 struct error *drain_counters(const struct drain_maps *maps,
 			     const struct source_sizes *sizes,
 			     const struct drain_slots *slots, struct drain_kept *kept,

@@ -27,6 +27,7 @@ struct drain {
 	bool fence_failed;
 	bool is_half_made; /* a slot was read while its block was changing */
 	bool has_moving;   /* a realloc() holds a block, or did when the reading began */
+	bool has_calls;    /* a slot for a call was in use when it was read */
 	uint64_t late_changes;    /* control->late_changes when the journal was opened */
 	uint64_t applied, wanted; /* entries, if the journal is a ring */
 	/* Blocks outside of the buckets' runs: key to index in snap->blocks. */

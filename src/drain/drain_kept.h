@@ -21,6 +21,8 @@ struct drain_kept {
 	bool is_confirmed; /* and the blocks equal the tables' blocks at this sum */
 	uint64_t sum;      /* of all counters, before the tables were read */
 	unsigned repeats;  /* readings in a row that found the same sum; at most 2 */
+	bool has_no_calls; /* no call was going on when the last snapshot read the tables;
+			      false also if it did not read them */
 	uint64_t dead;     /* calls whose thread had died, when they were last counted */
 	VEC(uint64_t) keys;
 	VEC(struct snapshot_block) blocks; /* their stacks are not resolved yet */

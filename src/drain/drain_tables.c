@@ -96,6 +96,7 @@ static bool add_spilled(uint64_t key, const void *value, void *arg)
 /* The old block of a pending realloc() is live: the call may still fail. */
 static bool add_pending_old(struct drain *d, const struct abi_pending *p)
 {
+	d->has_calls = true;
 	d->is_half_made |= !!(p->flags & ABI_PENDING_CHANGES);
 	d->has_moving |= !!(p->flags & ABI_PENDING_HAS_OLD);
 	return !(p->flags & ABI_PENDING_HAS_OLD) ||
@@ -115,6 +116,7 @@ static bool read_pending(const void *elements, uint32_t first, uint32_t count, v
 
 		if (!before)
 			continue;
+		d->has_calls = true;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 
 		struct abi_pending p = slots[i];

@@ -290,6 +290,9 @@ uint64_t tracer_checks_left_out(const struct tracer *tracer);
  * and no event hit? Then the last one has no new stack. */
 bool tracer_is_quiet(const struct tracer *tracer);
 
+/* Has a stack come since the last snapshot but two? */
+bool tracer_has_new_stacks(const struct tracer *tracer);
+
 /* How the probes are attached and compiled, for -v: for example "uprobe_multi",
  * "embedded". */
 const char *tracer_attach_name(const struct tracer *tracer);

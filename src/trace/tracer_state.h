@@ -119,6 +119,9 @@ struct tracer {
 	 * is counted, and the sum of these numbers. */
 	unsigned same_sums;
 	uint64_t last_sum;
+	/* The same for the number of stacks alone. */
+	unsigned same_stacks;
+	uint32_t last_stacks;
 	struct fence fence;
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
@@ -371,7 +374,8 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 /* A process is traced from now on: prepare to unwind its stacks. */
 void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot);
 
-/* Remember what the snapshot has counted, for tracer_is_quiet(). */
+/* Remember what the snapshot has counted, for tracer_is_quiet() and
+ * tracer_has_new_stacks(). */
 void tracer_note_sums(struct tracer *t, const struct snapshot *snap);
 
 /* Members of a struct drain_resolver; `arg` is the tracer. */

@@ -78,8 +78,11 @@ static bool probes_are_quiet(const struct tracer *t)
 
 void tracer_note_sums(struct tracer *t, const struct snapshot *snap)
 {
-	uint64_t sum = stack_tables_count(&t->stacks);
+	uint32_t stacks = stack_tables_count(&t->stacks);
+	uint64_t sum = stacks;
 
+	t->same_stacks = stacks == t->last_stacks ? t->same_stacks + 1 : 0;
+	t->last_stacks = stacks;
 	for (int i = 0; i < BLOCK_CLASS_COUNT; i++) {
 		const struct snapshot_totals *totals = &snap->totals[i];
 
@@ -96,6 +99,12 @@ bool tracer_is_quiet(const struct tracer *t)
 
 	/* Twice: the last stack may have been stored after its snapshot was made. */
 	return has_more ? t->same_sums >= 2 : probes_are_quiet(t);
+}
+
+bool tracer_has_new_stacks(const struct tracer *t)
+{
+	/* Twice, as above. */
+	return t->same_stacks < 2;
 }
 
 void tracer_catch_up(void *arg)

@@ -317,6 +317,23 @@ bool tracee_has_other_code(const struct tracee *t)
 	}
 }
 
+static bool is_of_file(const struct proc_mapping *m)
+{
+	if (m->path[0] == '[')
+		return strcmp(m->path, "[heap]") != 0 && strncmp(m->path, "[stack", 6) &&
+		       strncmp(m->path, "[anon", 5);
+	return m->inode && !m->deleted && !m->writable &&
+	       strncmp(m->path, "/memfd:", 7) != 0 && strncmp(m->path, "/dev/", 5) != 0;
+}
+
+bool tracee_may_compile(const struct tracee *t)
+{
+	vec_foreach (m, &t->modules.maps.mappings)
+		if (m->executable && !is_of_file(m))
+			return true;
+	return !t->modules.maps.mappings.len;
+}
+
 /* A report often follows a look at the processes at once: read it only once for both. */
 #define MEMORY_RECENT_NS UINT64_C(20000000)
 

@@ -124,6 +124,10 @@ struct error *tracee_plan(struct tracee *tracee, const struct plan_options *opti
 /* Does it map other code, as of the last tracee_refresh(), than at the last plan? */
 bool tracee_has_other_code(const struct tracee *tracee);
 
+/* Has it code that belongs to no file on a disk, as of the last tracee_refresh()? Such
+ * code is mostly of a JIT compiler. Also true if its mappings are not known. */
+bool tracee_may_compile(const struct tracee *tracee);
+
 /* Read its memory use and whether it is stopped, unless that was done shortly before. */
 void tracee_refresh_memory(struct tracee *tracee);
 

@@ -5,12 +5,26 @@
 #include "code/other_code.h"
 #include "util/cleanup.h"
 
+/* May the process have code or names that the kernel has not reported? Reading the
+ * mappings of thousands of processes takes seconds, so many processes are not suspect.
+ * Nor is one without a new stack, unless a compiler in the process may have given another
+ * function the address of an older one. */
+static bool is_suspect(const struct tracees *ts, const struct tracee *t)
+{
+	if (!ts->watch)
+		return true;
+	if (tracer_is_quiet(ts->tracer))
+		return false;
+	return t->has_loaded ||
+	       (ts->list.len <= TRACEES_MANY &&
+		(tracer_has_new_stacks(ts->tracer) || tracee_may_compile(t)));
+}
+
 struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 {
 	_cleanup_(families_deinit) struct families families = {0};
 	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
 	struct error *err = NULL;
-	bool is_suspect;
 
 	if (!slots)
 		return error_no_memory();
@@ -37,16 +51,11 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	snap->losses[LOSS_PROCESSES_FULL] += ts->left_out;
 	snap->losses[LOSS_FILES_UNTRACED] += ts->untraced.count;
 	/* After the blocks, because a library that was loaded meanwhile may be on their
-	 * stacks. Reading the mappings of thousands of processes takes seconds, so with
-	 * many processes only those are read that the kernel reported as changed. If
-	 * nothing was allocated or freed either, no stack is new. */
-	is_suspect = !ts->watch ||
-		     (ts->list.len <= TRACEES_MANY && !tracer_is_quiet(ts->tracer));
+	 * stacks. */
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];
 
-		t->maps_changed |=
-			is_suspect || (t->has_loaded && !tracer_is_quiet(ts->tracer));
+		t->maps_changed |= is_suspect(ts, t);
 		if (tracees_may_name(&families, t, i))
 			err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 		if (!err && !ts->is_cut_off)

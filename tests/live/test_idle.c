@@ -139,6 +139,47 @@ static void reports_read_nothing_anew(void)
 	live_destroy(oracle);
 }
 
+/* Let the target allocate from the same places before each report. */
+static void read_reports_of_same(struct live_process *memtrace,
+				 struct live_process *oracle, unsigned count)
+{
+	while (count--) {
+		oracle_do(oracle, "run keep 100 1");
+		read_reports(memtrace, 1);
+	}
+}
+
+/* While no stack is new, reports need no names and no mappings either. */
+static void same_stacks_read_nothing_anew(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace =
+		memtrace_start(live_pid(oracle), "--unwind auto -i 1");
+	unsigned long before, after;
+	unsigned helpers;
+	json_t *report, *truth;
+
+	read_reports_of_same(memtrace, oracle, SETTLE_S + 2);
+	before = wakeups_of_helpers(memtrace, &helpers);
+	read_reports_of_same(memtrace, oracle, IDLE_S);
+	after = wakeups_of_helpers(memtrace, &helpers);
+	printf("same stacks: %u helpers, %lu wakeups\n", helpers, after - before);
+	CHECK(helpers > 0 && before > 0);
+	CHECK_INT(after, before);
+
+	/* New stacks have their names. */
+	oracle_do(oracle, "run mixed 1000 1");
+	live_signal(memtrace, SIGINT);
+	report = memtrace_report_of(memtrace, "stopped", NULL);
+	truth = oracle_ask(oracle, "truth");
+	CHECK_INT(compare_heap(truth, report, true), 0);
+	CHECK_INT(compare_totals(truth, report), 0);
+	json_decref(report);
+	json_decref(truth);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+}
+
 /* Each page that a report allocates, or copies to, is a page fault. The table of hits has
  * 512 pages: more than these in five reports if each report copies it. */
 #define FAULTS_MAX 500
@@ -227,6 +268,7 @@ int main(void)
 	RUN(sleeps_while_it_follows_forks);
 	RUN(sleeps_while_rings_are_empty);
 	RUN(reports_read_nothing_anew);
+	RUN(same_stacks_read_nothing_anew);
 	RUN(growth_reads_nothing_anew);
 	RUN(events_read_nothing_anew);
 	return check_done();
