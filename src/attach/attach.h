@@ -69,6 +69,8 @@ struct attachment {
 	struct other_code *others;
 	/* attachment_may_set() has found a process that holds its lock. */
 	bool was_held;
+	/* detach() need not wait: the caller calls link_close_wait(). */
+	bool is_last;
 };
 
 struct attach_ops {

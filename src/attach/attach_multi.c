@@ -14,7 +14,8 @@
 #include "process/live_thread.h"
 #include "util/cleanup.h"
 
-static void close_from(struct attachment *self, size_t first)
+static void close_from(struct attachment *self, size_t first,
+		       void (*close_all)(const int fds[], size_t count))
 {
 	size_t count = self->list.len > first ? self->list.len - first : 0;
 	_cleanup_(freep) int *fds = calloc(count + 1, sizeof(*fds));
@@ -25,23 +26,33 @@ static void close_from(struct attachment *self, size_t first)
 		if (fds)
 			fds[i] = fd;
 		else
-			link_close_all(&fd, 1);
+			close_all(&fd, 1);
 	}
 	if (fds)
-		link_close_all(fds, count);
+		close_all(fds, count);
 	self->list.len -= count;
+}
+
+/* To close a hold, this process forks. */
+static bool has_holds(const struct attachment *self)
+{
+	vec_foreach (place, &self->places)
+		if (place->hold >= 0)
+			return true;
+	return false;
 }
 
 static void multi_detach(struct attachment *self)
 {
-	close_from(self, 0);
+	close_from(self, 0,
+		   self->is_last && !has_holds(self) ? link_close_begin : link_close_all);
 	vec_deinit(&self->list);
 	attach_hold_remove(self, 0);
 }
 
 static void multi_detach_process(struct attachment *self, int pid)
 {
-	close_from(self, attachment_sort_out(self, pid));
+	close_from(self, attachment_sort_out(self, pid), link_close_all);
 	attach_hold_remove(self, pid);
 }
 
@@ -148,7 +159,7 @@ static struct error *multi_attach(struct attachment *self, int pid,
 	if (!err && pid && live_thread_has_lost_first(pid))
 		err = attach_hold(self, pid);
 	if (err) {
-		close_from(self, links);
+		close_from(self, links, link_close_all);
 		attach_hold_remove_from(self, places);
 	}
 	return err;

@@ -2,6 +2,7 @@
 #include "bpf/link.h"
 
 #include <linux/bpf.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "bpf/shield.h"
 #include "bpf/syscall.h"
 #include "bpf/mm_locks.h"
+#include "util/cleanup.h"
 
 #define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 
@@ -112,14 +114,49 @@ static void say_late(int pid)
 		once(pid);
 }
 
+/* Leave the links to another process if some process holds its lock. */
+static bool close_later(const int fds[], size_t count)
+{
+	int held = count ? mm_locks_find_held(MM_LOCKS_REMOVE_NS) : 0;
+
+	if (!held || !late_close(fds, count))
+		return false;
+	say_late(held);
+	return true;
+}
+
 void link_close_all(const int fds[], size_t count)
 {
 	struct closing closing = {fds, count};
-	int held = count ? mm_locks_find_held(MM_LOCKS_REMOVE_NS) : 0;
 
-	if (held && late_close(fds, count)) {
-		say_late(held);
+	if (!close_later(fds, count))
+		shield_run(count < SHIELD_MAX ? count : SHIELD_MAX, close_some, &closing);
+}
+
+/* What link_close_begin() has begun. Static, like the table of descriptors. */
+static struct begun {
+	struct shield *shield; /* NULL: nothing */
+	struct closing closing;
+	int fds[SHIELD_MAX];
+} begun;
+
+void link_close_begin(const int fds[], size_t count)
+{
+	if (begun.shield || !count || count > SHIELD_MAX) {
+		link_close_all(fds, count);
 		return;
 	}
-	shield_run(count < SHIELD_MAX ? count : SHIELD_MAX, close_some, &closing);
+	if (close_later(fds, count))
+		return;
+	memcpy(begun.fds, fds, count * sizeof(*fds));
+	begun.closing = (struct closing){begun.fds, count};
+	begun.shield = shield_start(count, close_some, &begun.closing);
+	if (!begun.shield)
+		link_close_all(fds, count);
+}
+
+void link_close_wait(void)
+{
+	if (begun.shield)
+		shield_wait(take(begun.shield));
 }

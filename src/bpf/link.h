@@ -27,6 +27,11 @@ int link_perf_event(int program, int event, uint64_t cookie);
  * (bpf/late_close.h). */
 void link_close_all(const int fds[], size_t count);
 
+/* The same, without waiting for the last closes. link_close_wait() waits for them. This
+ * process must not fork in between: the child would have copies of the descriptors. */
+void link_close_begin(const int fds[], size_t count);
+void link_close_wait(void);
+
 /* Call this when link_close_all() leaves links to another process for the first time,
  * with the process that holds its lock; from any thread. NULL: nothing is said. */
 void link_warn_late(void (*warn)(int pid));

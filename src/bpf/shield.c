@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -55,21 +56,54 @@ static void wait_for(const struct task *task)
 			;
 }
 
-void shield_run(size_t count, void (*run)(void *arg, size_t i), void *arg)
-{
+struct shield {
 	struct task tasks[SHIELD_MAX];
-	void *stacks = mmap(NULL, SHIELD_MAX * STACK_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t count;
+	void *stacks; /* or MAP_FAILED */
+};
 
+static void start(struct shield *shield, size_t count, void (*run)(void *arg, size_t i),
+		  void *arg)
+{
+	shield->count = count;
+	shield->stacks = mmap(NULL, SHIELD_MAX * STACK_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	/* Make the dynamic linker resolve syscall() here, not in several tasks at
 	 * once. */
 	(void)syscall(SYS_gettid);
 	for (size_t i = 0; i < count; i++) {
-		tasks[i] = (struct task){.run = run, .arg = arg, .i = i};
-		start_task(&tasks[i], stacks);
+		shield->tasks[i] = (struct task){.run = run, .arg = arg, .i = i};
+		start_task(&shield->tasks[i], shield->stacks);
 	}
-	for (size_t i = 0; i < count; i++)
-		wait_for(&tasks[i]);
-	if (stacks != MAP_FAILED)
-		munmap(stacks, SHIELD_MAX * STACK_BYTES);
+}
+
+static void finish(const struct shield *shield)
+{
+	for (size_t i = 0; i < shield->count; i++)
+		wait_for(&shield->tasks[i]);
+	if (shield->stacks != MAP_FAILED)
+		munmap(shield->stacks, SHIELD_MAX * STACK_BYTES);
+}
+
+void shield_run(size_t count, void (*run)(void *arg, size_t i), void *arg)
+{
+	struct shield shield;
+
+	start(&shield, count, run, arg);
+	finish(&shield);
+}
+
+struct shield *shield_start(size_t count, void (*run)(void *arg, size_t i), void *arg)
+{
+	struct shield *shield = malloc(sizeof(*shield));
+
+	if (shield)
+		start(shield, count, run, arg);
+	return shield;
+}
+
+void shield_wait(struct shield *shield)
+{
+	finish(shield);
+	free(shield);
 }

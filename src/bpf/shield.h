@@ -22,4 +22,11 @@
  */
 void shield_run(size_t count, void (*run)(void *arg, size_t i), void *arg);
 
+struct shield;
+
+/* The same, without waiting: the caller must pass the result to shield_wait(), which
+ * waits. `arg` must live until then. NULL: no memory, and nothing was called. */
+struct shield *shield_start(size_t count, void (*run)(void *arg, size_t i), void *arg);
+void shield_wait(struct shield *shield);
+
 #endif

@@ -27,7 +27,7 @@ static void session_deinit(struct session *s)
 {
 	/* Before all messages that follow. */
 	session_screen_stop(s);
-	/* First, because this removes the probes from the targets. */
+	/* First, because this begins to remove the probes from the targets. */
 	tracer_destroy(s->tracer);
 	tracer_destroy(s->kernel_tracer);
 	snapshot_join_deinit(&s->join);
@@ -53,6 +53,7 @@ static void session_deinit(struct session *s)
 	event_spec_deinit(&s->event);
 	kernel_trace_deinit(&s->kernel);
 	report_setup_deinit(&s->setup);
+	link_close_wait();
 	waiter_deinit(&s->waiter);
 	open_helper_stop();
 	progress_clear(&s->progress);
@@ -192,6 +193,7 @@ static int finish_command(struct session *s)
 	tracer_destroy(s->tracer);
 	tracer_destroy(s->kernel_tracer);
 	s->tracer = s->kernel_tracer = NULL;
+	link_close_wait();
 	/* Until we wait for the command, no other process can get its pid. */
 	if (s->waiter.stop_signal)
 		kill(s->spawn.pid, s->waiter.stop_signal);

@@ -326,7 +326,8 @@ unsigned tracer_refused_depth(const struct tracer *tracer);
  * for a large one; else 0. */
 unsigned tracer_small_ring_mb(const struct tracer *tracer);
 
-/* Remove the probes and free everything; `tracer` may be NULL. */
+/* Begin to remove the probes, and free everything; `tracer` may be NULL. The probes are
+ * gone after link_close_wait(). */
 void tracer_destroy(struct tracer *tracer);
 
 #endif

@@ -517,6 +517,7 @@ void tracer_detach(struct tracer *t)
 		t->mode->close(t);
 	tracer_end_files(t);
 	checks_stop(t->checks, &t->attachment);
+	t->attachment.is_last = true;
 	if (t->attachment.ops)
 		t->attachment.ops->detach(&t->attachment);
 	tracer_close_programs(t);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,17 +108,20 @@ struct error *open_helper_start(const struct open_helper_options *options)
 	return err;
 }
 
-#define END_TRIES   20
-#define END_WAIT_US 5000
+#define END_MS 100
 
 void open_helper_stop(void)
 {
+	struct pollfd end = {.events = POLLIN};
+
 	if (!helper)
 		return;
+	end.fd = (int)syscall(SYS_pidfd_open, helper->pid, 0);
 	kill(helper->pid, SIGKILL);
 	/* A thread that waits for a server cannot be killed, so do not wait forever. */
-	for (int i = 0; i < END_TRIES && !waitpid(helper->pid, NULL, WNOHANG); i++)
-		usleep(END_WAIT_US);
+	(void)poll(&end, 1, END_MS);
+	(void)waitpid(helper->pid, NULL, WNOHANG);
+	closep(&end.fd);
 	helper_destroy(take(helper));
 }
 
