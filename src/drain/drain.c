@@ -204,8 +204,11 @@ struct error *drain_blocks(const struct drain_maps *maps,
 			drain_kept_end(kept, &d, !err && *settled);
 		if (kept)
 			kept->has_no_calls = !err && !d.has_calls;
-	} else if (snap->wants_moving) {
-		err = drain_read_moving(&d);
+	} else {
+		if (maps->live)
+			live_table_rest(maps->live);
+		if (snap->wants_moving)
+			err = drain_read_moving(&d);
 	}
 
 	snap->has_moving |= d.has_moving;

@@ -7,6 +7,7 @@
 
 #include "bpf/code_load.h"
 #include "bpf/inner_map.h"
+#include "util/clock.h"
 
 static struct error *put(const struct live_table *t, uint32_t generation)
 {
@@ -28,8 +29,27 @@ struct error *live_table_open(int outer, int first, const struct source_sizes *s
 	return put(ret, 0);
 }
 
+static size_t first_bytes(const struct live_table *t)
+{
+	return live_table_part_buckets(t, 0) * sizeof(struct abi_live_bucket);
+}
+
+static void unmap_first(struct live_table *t)
+{
+	mapped_close(t->first, first_bytes(t));
+	t->first = NULL;
+}
+
+void live_table_rest(struct live_table *t)
+{
+	unmap_first(t);
+	t->walked_ns = 0;
+	t->often = 0;
+}
+
 void live_table_close(struct live_table *t)
 {
+	unmap_first(t);
 	for (uint32_t g = 1; g < t->known; g++)
 		close(t->part[g]);
 	*t = (struct live_table){.outer = -1};
@@ -109,12 +129,46 @@ static bool read_part(const void *elements, uint32_t first, uint32_t count, void
 	return part->fn(elements, part->before + first, count, part->arg);
 }
 
-struct error *live_table_walk(const struct live_table *t, uint32_t count, mapped_fn fn,
+/* Mapping and unmapping the first generation takes longer than reading it, if it has few
+ * blocks. A report may read it several times at once. */
+#define SAME_REPORT_NS UINT64_C(100000000)
+#define SOON_NS        UINT64_C(2000000000)
+#define OFTEN          3
+
+/* Is it worth keeping the first generation mapped? */
+static bool is_walked_often(struct live_table *t)
+{
+	uint64_t now_ns = clock_now_ns(), gap_ns = now_ns - t->walked_ns;
+
+	if (t->walked_ns && gap_ns < SAME_REPORT_NS)
+		return t->often >= OFTEN;
+	t->often = !t->walked_ns || gap_ns >= SOON_NS ? 0
+		   : t->often < OFTEN                 ? t->often + 1
+						      : OFTEN;
+	t->walked_ns = now_ns;
+	return t->often >= OFTEN;
+}
+
+static struct error *walk_first(struct live_table *t, mapped_fn fn, void *arg)
+{
+	uint32_t buckets = live_table_part_buckets(t, 0);
+
+	if (!is_walked_often(t))
+		unmap_first(t);
+	else if (!t->first)
+		t->first = mapped_open(t->part[0], first_bytes(t));
+	if (!t->first)
+		return mapped_walk_writable(t->part[0], buckets,
+					    sizeof(struct abi_live_bucket), fn, arg);
+	return fn(t->first, 0, buckets, arg) ? NULL : error_no_memory();
+}
+
+struct error *live_table_walk(struct live_table *t, uint32_t count, mapped_fn fn,
 			      void *arg)
 {
-	struct error *err = NULL;
+	struct error *err = count ? walk_first(t, fn, arg) : NULL;
 
-	for (uint32_t g = 0; !err && g < count; g++) {
+	for (uint32_t g = 1; !err && g < count; g++) {
 		struct part part = {fn, arg, ABI_LIVE_BEFORE(t->first_buckets, g)};
 
 		err = mapped_walk_writable(

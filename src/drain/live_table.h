@@ -22,6 +22,10 @@ struct live_table {
 	/* By generation, `known` of them; the first one is borrowed. */
 	int part[ABI_LIVE_GENERATIONS];
 	uint32_t known;
+	void *first; /* the first generation, mapped between walks that come often; NULL:
+			it is not */
+	uint64_t walked_ns; /* the last walk, CLOCK_MONOTONIC ns; 0: none */
+	unsigned often;     /* walks in a row that came soon after the one before */
 };
 
 /* `outer` is the map `live`, `first` the map `live_part`. Makes `first` the only
@@ -69,8 +73,12 @@ bool live_table_wants_more(struct live_table *t);
  * others may read the table. */
 struct error *live_table_grow(struct live_table *t) __attribute__((warn_unused_result));
 
-/* As mapped_walk_writable(), for the buckets of the first `count` generations. */
-struct error *live_table_walk(const struct live_table *t, uint32_t count, mapped_fn fn,
+/* No walk is needed for now: release memory that is kept for the next one. */
+void live_table_rest(struct live_table *t);
+
+/* As mapped_walk_writable(), for the buckets of the first `count` generations. If
+ * walks come each second, the first one stays mapped, and counts as memtrace's memory. */
+struct error *live_table_walk(struct live_table *t, uint32_t count, mapped_fn fn,
 			      void *arg) __attribute__((warn_unused_result));
 
 #endif

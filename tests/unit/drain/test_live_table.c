@@ -67,6 +67,65 @@ static void the_reader_opens_what_was_added(void)
 	shared_deinit(&s);
 }
 
+static bool find_mark(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_live_bucket *buckets = elements;
+	uint32_t *marks = arg;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++)
+		*marks += buckets[i].key[0] == 1;
+	return true;
+}
+
+static bool set_mark(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	/* Writable: see live_table_walk(). */
+	struct abi_live_bucket *buckets = (void *)(uintptr_t)elements;
+
+	(void)first;
+	(void)arg;
+	buckets[count - 1].key[0] = 1;
+	return true;
+}
+
+/* Walks that come often find the same buckets, and what has changed in them since. */
+static void it_stays_mapped(void)
+{
+	struct shared s;
+
+	shared_init(&s);
+	for (int i = 0; i < 6; i++) {
+		uint32_t buckets = 0, marks = 0;
+
+		REQUIRE(!live_table_walk(&s.reader, 1, count_buckets, &buckets));
+		CHECK_INT(buckets, live_table_buckets(&s.reader, 1));
+		CHECK_INT(s.reader.first != NULL, i >= 3);
+		if (i == 4)
+			REQUIRE(!live_table_walk(&s.grower, 1, set_mark, NULL));
+		REQUIRE(!live_table_walk(&s.reader, 1, find_mark, &marks));
+		CHECK_INT(marks, i >= 4);
+		/* As if a second had passed. */
+		s.reader.walked_ns -= 1000000000;
+	}
+	uint32_t marks = 0;
+
+	live_table_rest(&s.reader);
+	CHECK(!s.reader.first);
+	for (int i = 0; i < 5; i++) {
+		REQUIRE(!live_table_walk(&s.reader, 1, find_mark, &marks));
+		s.reader.walked_ns -= 1000000000;
+	}
+	CHECK(s.reader.first);
+	/* An hour later it is unmapped, too. */
+	marks = 0;
+	s.reader.walked_ns -= UINT64_C(3600000000000);
+	REQUIRE(!live_table_walk(&s.reader, 1, find_mark, &marks));
+	CHECK_INT(marks, 1);
+	CHECK(!s.reader.first);
+	shared_deinit(&s);
+}
+
 /* A reading without these blocks must not pass for a whole one. */
 static void the_reader_may_not_open_it(void)
 {
@@ -103,6 +162,7 @@ static void it_has_a_largest_size(void)
 int main(void)
 {
 	RUN(the_reader_opens_what_was_added);
+	RUN(it_stays_mapped);
 	RUN(the_reader_may_not_open_it);
 	RUN(it_has_a_largest_size);
 	return check_done();
