@@ -12,11 +12,10 @@
 #include "util/priority.h"
 #include "util/regular_file.h"
 
-/* Read the code from the function's beginning to the end of the probe's instruction. The
- * caller frees it. NULL: it cannot be read. */
-static uint8_t *read_code(const struct attach_probe *probe, size_t *ret_size)
+/* Read the code from the function's beginning to the end of the probe's instruction, from
+ * its file `fd` (-1: not opened). The caller frees it. NULL: it cannot be read. */
+static uint8_t *read_code(const struct attach_probe *probe, int fd, size_t *ret_size)
 {
-	_cleanup_(closep) int fd = regular_file_open(probe->path);
 	_cleanup_(freep) uint8_t *code = malloc(probe->before + INSN_LENGTH_MAX);
 	struct insn insn;
 	ssize_t n = -1;
@@ -35,14 +34,14 @@ static const char unread[] = "its file cannot be read";
 static const char not_found[] = "the other processes that map the file cannot be found";
 
 /* The code of a probe in the processes that map its file. NULL: it is the file's. */
-static const char *compare(const struct attach_probe *probe,
+static const char *compare(const struct attach_probe *probe, int fd,
 			   const struct site_others *others)
 {
 	const struct site_target target = {.others = others};
 	_cleanup_(freep) uint8_t *code = NULL;
 	size_t size;
 
-	code = read_code(probe, &size);
+	code = read_code(probe, fd, &size);
 	return code ? site_text_doubt(&target, NULL, probe->offset - probe->before, code,
 				      size)
 		    : unread;
@@ -66,8 +65,9 @@ const char *attach_wide_doubt(const struct attachment *self,
 
 	_cleanup_(error_destroyp) struct error *err =
 		other_code_find(self->others, &names, probe->path, &others.runs);
+	_cleanup_(closep) int fd = err ? -1 : regular_file_open(probe->path);
 
-	return err ? not_found : compare(probe, &others);
+	return err ? not_found : compare(probe, fd, &others);
 }
 
 /* Look again at the file of a probe. Returns a doubt, or NULL. */
@@ -91,12 +91,16 @@ struct error *attach_wide_check(const struct attachment *self,
 	struct site_others others = {.code = self->others};
 	uint64_t since_ns = clock_now_ns();
 	const char *doubt = NULL;
+	_cleanup_(closep) int fd = -1;
 
 	for (size_t i = 0; i < count && self->others; i++) {
-		if (!i || strcmp(probes[i].path, probes[i - 1].path) != 0)
+		if (!i || strcmp(probes[i].path, probes[i - 1].path) != 0) {
 			doubt = find_anew(&probes[i], since_ns, &others);
+			closep(&fd);
+			fd = regular_file_open(probes[i].path);
+		}
 		if (!doubt)
-			doubt = compare(&probes[i], &others);
+			doubt = compare(&probes[i], fd, &others);
 		if (doubt)
 			return error_create(ERROR_UNSAFE, "cannot probe %s in %s: %s now",
 					    probes[i].function, probes[i].module, doubt);

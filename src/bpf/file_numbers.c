@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/file_numbers.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "process/file_pages.h"
+#include "util/file_pages.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 static const struct numbered_file *find(const struct file_numbers *files,
@@ -28,6 +30,16 @@ static const struct numbered_file *find_same(const struct file_numbers *files, i
 	return NULL;
 }
 
+/* The known file with the path's numbers, or NULL. It is not opened. A known file is open
+ * and keeps its inode, so that no other file can have the same numbers. */
+static const struct numbered_file *find_path(const struct file_numbers *files,
+					     const char *path)
+{
+	struct stat st;
+
+	return open_helper_stat(AT_FDCWD, path, &st) ? NULL : find(files, &st);
+}
+
 /* The known file that is open as `fd`, or NULL. Sets *st. */
 static const struct numbered_file *find_open(const struct file_numbers *files, int fd,
 					     struct stat *st)
@@ -43,11 +55,18 @@ static const struct numbered_file *find_open(const struct file_numbers *files, i
 struct error *file_numbers_find(struct file_numbers *files, const char *path,
 				struct numbered_file *ret)
 {
-	_cleanup_(closep) int fd = regular_file_open(path);
-	struct stat st = {0};
-	const struct numbered_file *known = find_open(files, fd, &st);
+	const struct numbered_file *known = find_path(files, path);
 
 	*ret = (struct numbered_file){.fd = -1};
+	if (known) {
+		*ret = *known;
+		return NULL;
+	}
+
+	_cleanup_(closep) int fd = regular_file_open(path);
+	struct stat st = {0};
+
+	known = find_open(files, fd, &st);
 	if (fd < 0 || !st.st_ino)
 		return NULL;
 	if (known && known->device == st.st_dev && known->inode == st.st_ino) {
@@ -82,10 +101,15 @@ struct error *file_numbers_get(struct file_numbers *files, const char *path,
 
 uint64_t file_numbers_known(const struct file_numbers *files, const char *path)
 {
+	const struct numbered_file *known = find_path(files, path);
+
+	if (known)
+		return known->number;
+
 	_cleanup_(closep) int fd = regular_file_open(path);
 	struct stat st;
-	const struct numbered_file *known = find_open(files, fd, &st);
 
+	known = find_open(files, fd, &st);
 	return known ? known->number : 0;
 }
 

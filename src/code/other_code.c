@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "code/other_maps.h"
-#include "process/file_pages.h"
+#include "util/file_pages.h"
 #include "process/live_thread.h"
 #include "process/maps.h"
 #include "util/cleanup.h"

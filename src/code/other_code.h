@@ -30,7 +30,7 @@ struct error *other_code_add(struct other_code *others, int pid,
 /*
  * Find the code of a file, with these names, that may differ from it in any process.
  * `path` leads to the file, which may be mapped under other names, too
- * (process/file_pages.h): with the same inode number in overlays of one file system. A
+ * (util/file_pages.h): with the same inode number in overlays of one file system. A
  * search ends after 10 s; mappings are read at most once a second, for a tenth of the
  * time. Borrowed until the next call. ERROR_NO_MEMORY; ERROR_IO: cannot list processes.
  */

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "process/file_names.h"
-#include "process/file_pages.h"
+#include "util/file_pages.h"
 #include "process/proc.h"
 #include "process/watch.h"
 #include "unit/process/child.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/file_pages.h"
+#include "util/file_pages.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * containers of one image, map that layer's file, although stat(2) gives each its own
  * inode.
  */
-#ifndef PROCESS_FILE_PAGES_H
-#define PROCESS_FILE_PAGES_H
+#ifndef UTIL_FILE_PAGES_H
+#define UTIL_FILE_PAGES_H
 
 #include <stdbool.h>
 
