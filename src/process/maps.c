@@ -139,6 +139,20 @@ struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *
 	return NULL;
 }
 
+struct error *proc_maps_copy(const struct proc_maps *maps, struct proc_maps *ret)
+{
+	vec_foreach (m, &maps->mappings) {
+		struct proc_mapping copy = *m;
+
+		copy.path = strdup(m->path);
+		if (!copy.path || !vec_push(&ret->mappings, copy)) {
+			free(copy.path);
+			return error_no_memory();
+		}
+	}
+	return NULL;
+}
+
 void proc_maps_deinit(struct proc_maps *maps)
 {
 	for (size_t i = 0; i < maps->mappings.len; i++)

@@ -26,6 +26,12 @@ struct proc_maps {
 	VEC(struct proc_mapping) mappings; /* in address order */
 };
 
+/* What a process's /proc/PID/maps contained. */
+struct maps_text {
+	char *text; /* owned, ended by a NUL; NULL: not read */
+	size_t size_bytes;
+};
+
 /* How the kernel writes a newline in a path (fs/proc/task_mmu.c), and what it appends to
  * the path of a file without a name (fs/d_path.c). It escapes nothing else, not even the
  * backslash. Both are ambiguous, because a file's name may contain these texts. */
@@ -42,6 +48,10 @@ struct proc_maps {
  * files.
  */
 struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *ret)
+	__attribute__((warn_unused_result));
+
+/* Append copies of the mappings to `ret`. ERROR_NO_MEMORY. */
+struct error *proc_maps_copy(const struct proc_maps *maps, struct proc_maps *ret)
 	__attribute__((warn_unused_result));
 
 void proc_maps_deinit(struct proc_maps *maps);

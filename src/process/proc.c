@@ -377,28 +377,33 @@ bool proc_exits(const struct proc *proc)
 }
 
 /* Read the mappings from /proc/<tid>. */
-static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_maps *ret)
+struct error *proc_parse_maps(const struct proc *proc, const struct maps_text *text,
+			      struct proc_maps *ret)
 {
-	_cleanup_(freep) char *text = NULL;
-	struct proc_maps maps = {0};
-	size_t size;
-
-	int errnum = timed_read_maps(proc->pid, tid, PROCFS_MAPS_BYTES, &text, &size);
-	if (errnum)
-		return proc_access_error(proc, "maps", errnum);
+	*ret = (struct proc_maps){0};
 	/* An exiting process has lost its memory: the file is empty. */
-	if (!size || proc_has_exited(proc))
+	if (!text->size_bytes || proc_has_exited(proc))
 		return proc_gone(proc);
 
-	struct error *err = maps_parse(text, size, &maps);
+	struct error *err = maps_parse(text->text, text->size_bytes, ret);
 	if (!err)
-		err = maps_settle_names(proc_root_fd(proc), &maps);
-	if (err) {
-		proc_maps_deinit(&maps);
-		return error_prefix(err, "process %d (%s)", proc->pid, proc->command);
-	}
-	*ret = maps;
-	return NULL;
+		err = maps_settle_names(proc_root_fd(proc), ret);
+	if (!err)
+		return NULL;
+	proc_maps_deinit(ret);
+	return error_prefix(err, "process %d (%s)", proc->pid, proc->command);
+}
+
+static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_maps *ret)
+{
+	struct maps_text text = {0};
+	int errnum = timed_read_maps(proc->pid, tid, PROCFS_MAPS_BYTES, &text.text,
+				     &text.size_bytes);
+	struct error *err = errnum ? proc_access_error(proc, "maps", errnum)
+				   : proc_parse_maps(proc, &text, ret);
+
+	free(text.text);
+	return err;
 }
 
 struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)

@@ -24,6 +24,7 @@ struct proc_memory {
 };
 
 struct elf_reader;
+struct opened_files;
 struct stand_in;
 
 struct proc {
@@ -37,6 +38,8 @@ struct proc {
 	/* The reader of its ELF files' tables; NULL: the calling process reads them.
 	 * Borrowed. Set by the caller of proc_open(). */
 	struct elf_reader *elf_reader;
+	/* Keeps its files open (process/target_file.h); NULL: nothing does. As above. */
+	struct opened_files *opened;
 	/* The substitute for an exited process's /proc/PID (process/stand_in.h); NULL:
 	 * the process is read itself. */
 	struct stand_in *stand_in;
@@ -90,6 +93,10 @@ void proc_let_go(struct proc *proc);
 /* Read the mappings. ERROR_GONE when the process has exited. */
 struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
 	__attribute__((warn_unused_result));
+
+/* The same from a text that was read just now. */
+struct error *proc_parse_maps(const struct proc *proc, const struct maps_text *text,
+			      struct proc_maps *ret) __attribute__((warn_unused_result));
 
 /* The same, without looking at any file: the paths of files may be wrong (maps.h). `tid`
  * is a thread of the process that has memory (live_thread.h). */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,10 +16,12 @@
 #include "util/cleanup.h"
 #include "util/open_helper.h"
 #include "util/regular_file.h"
+#include "util/vec.h"
 
 struct target_file {
 	unsigned owners;
-	int place; /* O_PATH */
+	int place;    /* O_PATH */
+	int *reading; /* while it is kept: the file open for reading, or -1; owned */
 	char link[32];
 	char *name;
 	struct elf_reader *reader;
@@ -50,6 +53,102 @@ static bool is_regular(int place)
 	struct stat st;
 
 	return !open_helper_stat(place, "", &st) && S_ISREG(st.st_mode);
+}
+
+/* --- files that are open already --------------------------------------------------- */
+
+static void end_keeping(struct target_file *file)
+{
+	if (file->reading)
+		closep(file->reading);
+	free(take(file->reading));
+}
+
+/* At most FILES_MAX, each with two descriptors, and 1/16 of the descriptors. */
+#define FILES_MAX 64
+
+struct opened_file {
+	struct file_name name;
+	bool is_deleted;
+	/* The process where it was found; 0: any, because stat(2) shows the mapping's
+	 * numbers. On other file systems two files may have the same numbers. */
+	int pid;
+	struct target_file *file;
+};
+
+struct opened_files {
+	VEC(struct opened_file) list;
+	size_t max;
+};
+
+struct opened_files *opened_files_create(void)
+{
+	struct opened_files *files = calloc(1, sizeof(*files));
+	struct rlimit limit;
+
+	if (files && !getrlimit(RLIMIT_NOFILE, &limit))
+		files->max =
+			limit.rlim_cur / 32 < FILES_MAX ? limit.rlim_cur / 32 : FILES_MAX;
+	return files;
+}
+
+void opened_files_end(struct opened_files *files)
+{
+	if (!files)
+		return;
+	vec_foreach (opened, &files->list) {
+		end_keeping(opened->file);
+		target_file_release(opened->file);
+	}
+	vec_deinit(&files->list);
+}
+
+void opened_files_destroy(struct opened_files *files)
+{
+	opened_files_end(files);
+	free(files);
+}
+
+/* An open descriptor keeps the file's inode, so no other file can get its numbers. */
+static bool is_of(const struct opened_file *opened, const struct proc *proc,
+		  const struct proc_mapping *mapping)
+{
+	const struct file_name name = file_name_of(mapping);
+
+	return file_name_is(&opened->name, &name) &&
+	       (!opened->pid || opened->pid == proc->pid) &&
+	       opened->is_deleted == mapping->deleted &&
+	       !strcmp(opened->file->name, mapping->path);
+}
+
+/* The file of the mapping, shared, or NULL if it is not kept. */
+static struct target_file *find_opened(const struct opened_files *files,
+				       const struct proc *proc,
+				       const struct proc_mapping *mapping)
+{
+	if (files)
+		vec_foreach (opened, &files->list)
+			if (is_of(opened, proc, mapping))
+				return target_file_share(opened->file);
+	return NULL;
+}
+
+/* Keep the file of the mapping, if there is room. */
+static void keep(struct opened_files *files, const struct proc *proc,
+		 const struct proc_mapping *mapping, struct target_file *file)
+{
+	struct opened_file opened = {.name = file_name_of(mapping),
+				     .is_deleted = mapping->deleted};
+
+	if (!files || files->list.len >= files->max)
+		return;
+	opened.pid = file_names_agree(file->place, &opened.name) ? 0 : proc->pid;
+	opened.file = file;
+	file->reading = malloc(sizeof(*file->reading));
+	if (file->reading && vec_push(&files->list, opened))
+		*target_file_share(file)->reading = -1;
+	else
+		free(take(file->reading));
 }
 
 /* --- of a mapping ----------------------------------------------------------------- */
@@ -133,8 +232,13 @@ struct error *target_file_of_mapping(const struct proc *proc,
 				     const struct proc_mapping *mapping,
 				     struct target_file **ret)
 {
+	struct opened_files *opened = proc->stand_in ? NULL : proc->opened;
+	struct error *err;
 	int place;
 
+	*ret = find_opened(opened, proc, mapping);
+	if (*ret)
+		return NULL;
 	if (mapping->path[0] != '/')
 		return error_create(ERROR_NOT_FOUND,
 				    "process %d (%s) has no file mapped at 0x%" PRIx64,
@@ -149,7 +253,10 @@ struct error *target_file_of_mapping(const struct proc *proc,
 			"%s, mapped by process %d (%s), is not a regular file",
 			mapping->path, proc->pid, proc->command);
 	}
-	return create(proc->elf_reader, place, mapping->path, ret);
+	err = create(proc->elf_reader, place, mapping->path, ret);
+	if (!err)
+		keep(opened, proc, mapping, *ret);
+	return err;
 }
 
 /* --- by a name -------------------------------------------------------------------- */
@@ -202,6 +309,7 @@ void target_file_release(struct target_file *file)
 {
 	if (!file || __atomic_sub_fetch(&file->owners, 1, __ATOMIC_ACQ_REL))
 		return;
+	end_keeping(file);
 	close(file->place);
 	free(file->name);
 	free(file);
@@ -229,7 +337,11 @@ const char *target_file_link(const struct target_file *file)
 
 int target_file_open(const struct target_file *file)
 {
-	return regular_file_reopen(file->place);
+	if (!file->reading)
+		return regular_file_reopen(file->place);
+	if (*file->reading < 0)
+		*file->reading = regular_file_reopen(file->place);
+	return *file->reading < 0 ? -1 : fcntl(*file->reading, F_DUPFD_CLOEXEC, 0);
 }
 
 bool target_file_changed(const struct target_file *file, int64_t *ret_ns)

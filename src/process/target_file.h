@@ -26,6 +26,21 @@ struct error *target_file_of_mapping(const struct proc *proc,
 				     struct target_file **ret)
 	__attribute__((warn_unused_result));
 
+/*
+ * Keeps the mapped files that are opened during one round of work, such as the start of a
+ * run, if `proc->opened` is set: build-ids, the plan, the probes and other processes need
+ * the same files. target_file_of_mapping() then finds and checks a file once, and
+ * target_file_open() opens it once. Used by one thread.
+ */
+struct opened_files;
+
+/* NULL: out of memory, and nothing is kept. */
+struct opened_files *opened_files_create(void);
+void opened_files_destroy(struct opened_files *files);
+
+/* The round ends: close the files, unless they have other owners. `files` may be NULL. */
+void opened_files_end(struct opened_files *files);
+
 /* Open a file named by the user, below the root directory of `proc`, or below ours
  * (NULL). Errors are as for open(2), and ERROR_UNSUPPORTED: not a regular file. */
 struct error *target_file_named(const struct proc *proc, const char *path,
@@ -56,7 +71,8 @@ const char *target_file_name(const struct target_file *file);
 const char *target_file_link(const struct target_file *file);
 
 /* Open the file for reading. Returns a descriptor owned by the caller, or -1 with errno
- * set. */
+ * set. The caller gives each read its offset (pread(2)): the descriptor may share its
+ * position with others. */
 int target_file_open(const struct target_file *file);
 
 /* The time of the inode's last change (st_ctim of stat(2)), in ns, CLOCK_REALTIME.

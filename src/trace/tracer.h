@@ -140,12 +140,12 @@ struct code_range {
 };
 
 /*
- * Trace the process `pid` from now on; its probes must be attached. `ranges` (`count`
+ * Trace the process from now on; its probes must be attached. `ranges` (`count`
  * elements) is where the code of its allocators is; NULL: unchanged or unknown. *ret is
  * the slot of the process, which identifies it in the functions below; the same slot if
  * it is already traced. Returns ERROR_UNSUPPORTED if no slot is free.
  */
-struct error *tracer_trace(struct tracer *tracer, int pid,
+struct error *tracer_trace(struct tracer *tracer, const struct proc *proc,
 			   const struct code_range ranges[], size_t count, uint32_t *ret)
 	__attribute__((warn_unused_result));
 

@@ -16,23 +16,18 @@ DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 /* The process to search for the functions. */
 struct mapped {
-	struct proc *proc;
+	const struct proc *proc;
 	struct proc_maps maps;
 	struct auxv auxv;
 };
 
-static void mapped_deinit(struct mapped *mapped)
+static struct error *mapped_init(struct mapped *mapped, const struct proc *proc)
 {
-	proc_maps_deinit(&mapped->maps);
-	proc_close(mapped->proc);
-}
-
-static struct error *mapped_init(struct mapped *mapped, int pid)
-{
-	struct error *err = proc_open(pid, &mapped->proc);
-
-	auxv_read(pid, &mapped->auxv);
-	return err ? err : proc_read_maps(mapped->proc, &mapped->maps);
+	*mapped = (struct mapped){.proc = proc};
+	auxv_read(proc->pid, &mapped->auxv);
+	/* The mappings of the plan may be old: since then the programs were compiled and
+	 * verified, and the process may have loaded its libraries. */
+	return proc_read_maps(proc, &mapped->maps);
 }
 
 static const struct proc_mapping *find_linker(const struct mapped *mapped)
@@ -149,9 +144,9 @@ static struct error *watch(struct tracer *t, const struct mapped *mapped,
 	return err;
 }
 
-void tracer_watch_code(struct tracer *t, int pid)
+void tracer_watch_code(struct tracer *t, const struct proc *proc)
 {
-	struct mapped mapped = {0};
+	struct mapped mapped;
 	struct attach_probe notice = {.function = LINKER_NOTICE};
 	/* In this order: if the beginning of a call is seen, its end is seen, too. */
 	struct attach_probe moves[] = {{.function = MOVES}, {.function = MOVES}};
@@ -161,7 +156,7 @@ void tracer_watch_code(struct tracer *t, int pid)
 	notice.program = t->programs[PROGRAM_CODE_CHANGE];
 	moves[0].program = t->programs[PROGRAM_MOVED];
 	moves[1].program = t->programs[PROGRAM_MOVE];
-	err = mapped_init(&mapped, pid);
+	err = mapped_init(&mapped, proc);
 	if (!err) {
 		error_destroy(watch(t, &mapped, find_linker(&mapped), locate_notice,
 				    &notice, 1, &t->linkers));
@@ -170,7 +165,7 @@ void tracer_watch_code(struct tracer *t, int pid)
 				    locate_moves, moves, 2, &t->libcs));
 	}
 	error_destroy(err);
-	mapped_deinit(&mapped);
+	proc_maps_deinit(&mapped.maps);
 }
 
 static void remove_sites_of(struct probed_files *watched, int pid)

@@ -108,9 +108,10 @@ static struct abi_process *claim(const struct tracer *t, uint64_t tgid)
 	return p;
 }
 
-struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ranges[],
-			   size_t count, uint32_t *ret)
+struct error *tracer_trace(struct tracer *t, const struct proc *proc,
+			   const struct code_range ranges[], size_t count, uint32_t *ret)
 {
+	int pid = proc->pid;
 	uint64_t tgid = (uint64_t)pid;
 	struct abi_process *p = find(t, tgid);
 
@@ -126,7 +127,7 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	*ret = (uint32_t)(p - t->processes);
 	if (t->run.one_process)
 		store_only_slot(t, p, tgid);
-	tracer_unwind_begin(t, pid, *ret);
+	tracer_unwind_begin(t, proc, *ret);
 	if (t->mode->begin_process)
 		t->mode->begin_process(t, pid, *ret);
 	return NULL;

@@ -361,7 +361,7 @@ bool tracer_is_attached(const struct tracer *t, const struct attached_site *site
 /* Attach probes that report when the process loads or unloads libraries, or moves code.
  * Without them such changes are noticed by the number of executable pages
  * (probes/unwind/unwind.c). */
-void tracer_watch_code(struct tracer *t, int pid);
+void tracer_watch_code(struct tracer *t, const struct proc *proc);
 
 /* The process has no probes any more. */
 void tracer_unwatch_code(struct tracer *t, int pid);
@@ -372,7 +372,7 @@ struct error *tracer_open_miss_handler(struct tracer *t)
 	__attribute__((warn_unused_result));
 
 /* A process is traced from now on: prepare to unwind its stacks. */
-void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot);
+void tracer_unwind_begin(struct tracer *t, const struct proc *proc, uint32_t slot);
 
 /* Remember what the snapshot has counted, for tracer_is_quiet() and
  * tracer_has_new_stacks(). */

@@ -59,11 +59,11 @@ unsigned tracer_small_ring_mb(const struct tracer *t)
 	return ring && ring->first_bytes < MISS_RING_BYTES ? ring->first_bytes >> 20 : 0;
 }
 
-void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
+void tracer_unwind_begin(struct tracer *t, const struct proc *proc, uint32_t slot)
 {
 	if (!t->handler)
 		return;
-	tracer_watch_code(t, pid);
+	tracer_watch_code(t, proc);
 	miss_handler_prepare(t->handler, slot);
 }
 

@@ -94,7 +94,7 @@ struct error *kernel_open(struct tracees *ts, int pid, struct kernel_trace *ret)
 	struct error *err;
 
 	*ret = (struct kernel_trace){.pid = pid};
-	err = pid ? tracee_create(pid, NULL, &t) : tracee_create_kernel(&t);
+	err = pid ? tracee_create(pid, NULL, NULL, &t) : tracee_create_kernel(&t);
 	if (err)
 		return err;
 	t->asked_for = true;

@@ -112,9 +112,9 @@ static struct error *plan_own(struct tracees *ts, struct plan **ret)
 
 	if (pid < 0)
 		return error_errno(ERROR_IO, errno, "cannot fork");
-	err = tracee_create(pid, ts->elf_reader, &image);
+	err = tracee_create(pid, ts->elf_reader, ts->opened, &image);
 	if (!err) {
-		err = tracee_plan(image, &ts->plan_options, ret);
+		err = tracee_plan_first(image, &ts->plan_options, ret);
 		tracee_destroy(image);
 	}
 	kill(pid, SIGKILL);
@@ -127,7 +127,7 @@ struct error *supervisor_open(struct tracees *ts, int pid, struct plans *ret)
 	struct supervisor *s = &ts->supervisor;
 	struct plan *plan = NULL;
 	_cleanup_(error_destroyp) struct error *lacks = NULL;
-	struct error *err = tracee_create(pid, ts->elf_reader, &s->process);
+	struct error *err = tracee_create(pid, ts->elf_reader, ts->opened, &s->process);
 
 	if (err) {
 		s->process = NULL;
@@ -135,7 +135,7 @@ struct error *supervisor_open(struct tracees *ts, int pid, struct plans *ret)
 	}
 	s->process->asked_for = true;
 	tracees_wait_for(ts, s->process->proc->pidfd);
-	err = tracee_plan(s->process, &ts->plan_options, &plan);
+	err = tracee_plan_first(s->process, &ts->plan_options, &plan);
 	if (err && err->code == ERROR_NOT_FOUND) {
 		lacks = err;
 		plan = NULL;
@@ -161,7 +161,7 @@ struct error *supervisor_open(struct tracees *ts, int pid, struct plans *ret)
 static struct error *take_running(struct tracees *ts, int pid)
 {
 	struct tracee *t;
-	struct error *err = tracee_create(pid, ts->elf_reader, &t);
+	struct error *err = tracee_create(pid, ts->elf_reader, ts->opened, &t);
 
 	if (err) {
 		supervisor_refuses(ts, pid, err);

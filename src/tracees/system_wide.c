@@ -53,7 +53,7 @@ static const struct proc_mapping *find_mapping(const struct tracees *ts,
  * memtrace's own children, which read files, are left out too. */
 static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 {
-	struct error *err = tracee_create(pid, ts->elf_reader, ret);
+	struct error *err = tracee_create(pid, ts->elf_reader, ts->opened, ret);
 
 	if (err) {
 		*ret = NULL;

@@ -10,7 +10,8 @@
 
 DEFINE_CLEANUP(struct tracee *, tracee_destroy);
 
-struct error *tracee_create(int pid, struct elf_reader *elf_reader, struct tracee **ret)
+struct error *tracee_create(int pid, struct elf_reader *elf_reader,
+			    struct opened_files *opened, struct tracee **ret)
 {
 	_cleanup_(tracee_destroyp) struct tracee *t = calloc(1, sizeof(*t));
 	struct error *err;
@@ -24,6 +25,7 @@ struct error *tracee_create(int pid, struct elf_reader *elf_reader, struct trace
 	if (err)
 		return err;
 	t->proc->elf_reader = elf_reader;
+	t->proc->opened = opened;
 	snprintf(t->command, sizeof(t->command), "%s", t->proc->command);
 	t->has_our_root = proc_has_our_root(pid);
 	t->image = proc_image(t->proc);
@@ -244,8 +246,9 @@ static bool add_files(struct tracee *t, const struct proc_maps *maps,
 	return true;
 }
 
-struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
-			  struct plan **ret)
+/* Plan with these mappings, which are now owned by the tracee. */
+static struct error *plan_with(struct tracee *t, struct proc_maps maps,
+			       const struct plan_options *options, struct plan **ret)
 {
 	const struct event_options event_options = {
 		.is_shared = options->is_shared,
@@ -255,12 +258,8 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 		.probed_arg = options->breakpoints_arg,
 	};
 	struct plan_options here = *options;
-	struct proc_maps maps = {0};
-	struct error *err = proc_read_maps(t->proc, &maps), *removal_error;
+	struct error *err, *removal_error;
 
-	t->maps_failed = err && err->code != ERROR_GONE && err->code != ERROR_NO_MEMORY;
-	if (err)
-		return err;
 	here.known = &t->planned;
 	err = here.event
 		      ? plan_build_event(here.event, t->proc, &maps, &event_options, ret)
@@ -274,6 +273,31 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 		err = error_no_memory();
 	}
 	error_destroy(removal_error);
+	return err;
+}
+
+struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
+			  struct plan **ret)
+{
+	struct proc_maps maps = {0};
+	struct error *err = proc_read_maps(t->proc, &maps);
+
+	t->maps_failed = err && err->code != ERROR_GONE && err->code != ERROR_NO_MEMORY;
+	return err ? err : plan_with(t, maps, options, ret);
+}
+
+struct error *tracee_plan_first(struct tracee *t, const struct plan_options *options,
+				struct plan **ret)
+{
+	struct proc_maps maps = {0};
+	struct error *err;
+
+	if (!t->modules.maps.mappings.len)
+		return tracee_plan(t, options, ret);
+	err = proc_maps_copy(&t->modules.maps, &maps);
+	if (!err)
+		return plan_with(t, maps, options, ret);
+	proc_maps_deinit(&maps);
 	return err;
 }
 

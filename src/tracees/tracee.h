@@ -88,9 +88,11 @@ struct tracee {
 };
 
 /* Open the process; nothing is traced yet. `elf_reader` (NULL: none, read in this
- * process) reads its ELF files and must outlive it. Returns errors of proc_open(), and
- * ERROR_NO_MEMORY and ERROR_PERMISSION if the mappings cannot be read. */
-struct error *tracee_create(int pid, struct elf_reader *elf_reader, struct tracee **ret)
+ * process) reads its ELF files and must outlive it, as must `opened`, which keeps its
+ * files (NULL: none). Returns errors of proc_open(), and ERROR_NO_MEMORY and
+ * ERROR_PERMISSION if the mappings cannot be read. */
+struct error *tracee_create(int pid, struct elf_reader *elf_reader,
+			    struct opened_files *opened, struct tracee **ret)
 	__attribute__((warn_unused_result));
 
 /* Create the pseudo-process that stands for the kernel; its number is 0. */
@@ -120,6 +122,10 @@ struct error *tracee_try_symbols(struct tracee *tracee, const struct options *op
  */
 struct error *tracee_plan(struct tracee *tracee, const struct plan_options *options,
 			  struct plan **ret) __attribute__((warn_unused_result));
+
+/* The same right after tracee_create(), with the mappings that it has read. */
+struct error *tracee_plan_first(struct tracee *tracee, const struct plan_options *options,
+				struct plan **ret) __attribute__((warn_unused_result));
 
 /* Does it map other code, as of the last tracee_refresh(), than at the last plan? */
 bool tracee_has_other_code(const struct tracee *tracee);

@@ -141,6 +141,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 				.has_others = options->pid_count > 1,
 			},
 		.elf_reader = elf_reader,
+		.opened = opened_files_create(),
 		.scope = scope_of(options),
 		.options = options,
 	};
@@ -200,6 +201,7 @@ void tracees_deinit(struct tracees *ts)
 	kernel_names_destroy(ts->kernel);
 	watched_codes_destroy(ts->reported_code);
 	watch_destroy(ts->watch);
+	opened_files_destroy(ts->opened);
 	if (ts->epoll_fd >= 0)
 		close(ts->epoll_fd);
 	*ts = (struct tracees){.epoll_fd = -1};
@@ -334,31 +336,34 @@ struct error *tracees_open(struct tracees *ts, int pid, struct plan **ret)
 {
 	size_t untraced = ts->untraced.count;
 	struct tracee *t;
-	struct error *err = tracee_create(pid, ts->elf_reader, &t);
+	struct error *err = tracee_create(pid, ts->elf_reader, ts->opened, &t);
 
-	if (!err)
-		t->asked_for = true;
-	if (!err)
-		err = tracees_add(ts, t);
 	if (err)
 		return err;
-	err = tracee_plan(t, &ts->plan_options, ret);
+	t->asked_for = true;
+	err = tracee_plan_first(t, &ts->plan_options, ret);
 	if (err && err->code == ERROR_UNSAFE) {
 		err = tracees_name_unsafe(err, t);
 		/* The process is not traced, so its files do not count. */
 		ts->untraced.count = untraced;
-		ts->list.len--;
-		tracee_destroy(t);
 	}
+	if (err) {
+		tracee_destroy(t);
+		return err;
+	}
+	err = tracees_add(ts, t);
+	if (err)
+		plan_destroy(*ret);
 	return err;
 }
 
 struct error *tracees_trace(struct tracees *ts, struct tracee *t)
 {
 	struct error *err =
-		tracer_trace(ts->tracer, t->pid, t->ranges.len ? t->ranges.data : NULL,
+		tracer_trace(ts->tracer, t->proc, t->ranges.len ? t->ranges.data : NULL,
 			     t->ranges.len, &t->slot);
 
+	proc_rest(t->proc);
 	t->is_traced = !err;
 	/* The next look sees the exit, and retires the slot with its blocks. */
 	if (!err)
@@ -455,6 +460,7 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 	vec_foreach (t, &ts->list)
 		if (!err && trace_mode_can(&ts->options->trace, MODE_PROCESSES))
 			err = tracees_trace(ts, *t);
+	opened_files_end(ts->opened);
 	tracees_say_wide(ts);
 	tracees_say_unread(ts);
 	tracees_say_unchecked(ts);

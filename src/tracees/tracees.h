@@ -18,6 +18,7 @@
 #include "snapshot/snapshot.h"
 #include "elf/elf_reader.h"
 #include "process/file_names.h"
+#include "process/target_file.h"
 #include "process/watched_code.h"
 #include "process/watch.h"
 #include "util/error.h"
@@ -45,6 +46,7 @@ struct tracees {
 	const struct options *options; /* borrowed */
 	struct elf_reader *elf_reader; /* borrowed; NULL: files are read in this
 					  process */
+	struct opened_files *opened;   /* of the current round of work; may be NULL */
 	struct reading reading;
 	struct tracer *tracer; /* borrowed; NULL before tracees_start() */
 	struct watch *watch;   /* events of all processes; NULL: the kernel does not

@@ -39,7 +39,8 @@ static struct error *inherit(struct tracee *t, const struct tracee *parent)
 	t->wants_plan = true;
 	if (!parent || parent->wants_plan || !t->image || t->image != parent->image)
 		return NULL;
-	error_destroy(proc_read_maps(t->proc, &t->planned));
+	/* tracee_create() has just read them. */
+	error_destroy(proc_maps_copy(&t->modules.maps, &t->planned));
 	/* Checked after the mappings were read: they may belong to another program by
 	 * now. */
 	if (proc_image(t->proc) != t->image) {
@@ -61,7 +62,7 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 
 	if (tracees_find(ts, pid))
 		return NULL;
-	err = tracee_create(pid, ts->elf_reader, &t);
+	err = tracee_create(pid, ts->elf_reader, ts->opened, &t);
 	if (err) {
 		supervisor_refuses(ts, pid, err);
 		return tracees_pass_over(ts, err);
@@ -173,7 +174,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 		tracer_retire(ts->tracer, old->slot);
 	/* From here on no process holds the slot: see tracees_remove_orphans(). */
 	old->is_traced = false;
-	err = tracee_create(old->pid, ts->elf_reader, &t);
+	err = tracee_create(old->pid, ts->elf_reader, ts->opened, &t);
 	/* tracee_create() has opened the pid. If the old process exited before, the pid
 	 * may belong to another one now. */
 	if (!err && old->proc && proc_has_exited(old->proc)) {
@@ -452,6 +453,7 @@ struct error *tracees_look(struct tracees *ts)
 			err = tracees_refresh(ts, ts->list.data[i]);
 	}
 out:
+	opened_files_end(ts->opened);
 	if (is_time) {
 		ts->looks++;
 		ts->next_look_ns = now_ns + (uint64_t)tracees_look_ms(ts) * 1000000;

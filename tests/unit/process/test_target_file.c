@@ -13,6 +13,7 @@
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 DEFINE_CLEANUP(struct target_file *, target_file_release);
+DEFINE_CLEANUP(struct opened_files *, opened_files_destroy);
 
 static void write_file(const char *path, const char *content)
 {
@@ -276,6 +277,112 @@ static void no_regular_files(void)
 	rmdir(dir);
 }
 
+/* --- files that are kept ------------------------------------------------------------ */
+
+/* A process with a file mapped, whose files are kept. */
+struct keeper {
+	struct child child;
+	struct proc *proc;
+	struct proc_mapping mapping;
+};
+
+static struct keeper keeper_begin(const char *path, struct opened_files *opened)
+{
+	struct room room = {NULL, path};
+	struct keeper keeper = {.child = child_fork(map_in_room, &room)};
+
+	REQUIRE(!proc_open(keeper.child.pid, &keeper.proc));
+	keeper.proc->opened = opened;
+	keeper.mapping = mapping_of(&keeper.child, path);
+	keeper.mapping.path = strdup(path);
+	REQUIRE(keeper.mapping.path);
+	return keeper;
+}
+
+static void keeper_end(struct keeper *keeper)
+{
+	free(keeper->mapping.path);
+	proc_close(keeper->proc);
+	child_end(&keeper->child);
+}
+
+static struct target_file *file_of(const struct keeper *keeper)
+{
+	struct target_file *file;
+
+	REQUIRE(!target_file_of_mapping(keeper->proc, &keeper->mapping, &file));
+	return file;
+}
+
+/* Does the second of two calls duplicate the descriptor of the first? */
+static bool is_opened_once(const struct target_file *file)
+{
+	_cleanup_(closep) int first = target_file_open(file);
+	_cleanup_(closep) int second = target_file_open(file);
+
+	REQUIRE(first >= 0 && second >= 0);
+	REQUIRE(lseek(first, 3, SEEK_SET) == 3);
+	return lseek(second, 0, SEEK_CUR) == 3;
+}
+
+static void opened_once(void)
+{
+	_cleanup_(opened_files_destroyp) struct opened_files *opened =
+		opened_files_create();
+	const char *dir = child_tmpdir();
+	char path[128], other[128];
+	struct target_file *file, *same, *later;
+
+	REQUIRE(opened);
+	snprintf(path, sizeof(path), "%s/mapped", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	write_file(path, "right");
+	write_file(other, "wrong");
+
+	struct keeper first = keeper_begin(path, opened);
+	struct keeper second = keeper_begin(path, opened);
+
+	/* Another process that maps the file shares it. */
+	file = file_of(&first);
+	same = file_of(&second);
+	CHECK(file == same);
+	CHECK(is_opened_once(file));
+
+	/* The path now leads to another file, which a third process maps. */
+	REQUIRE(!rename(other, path));
+
+	struct keeper third = keeper_begin(path, opened);
+
+	later = file_of(&third);
+	CHECK(later != file);
+	check_content(later, "wrong");
+	target_file_release(later);
+	later = file_of(&first);
+	CHECK(later == file);
+	target_file_release(later);
+
+	/* After the round its users still have it, and others find it anew. */
+	opened_files_end(opened);
+	CHECK(!is_opened_once(file));
+	check_content(file, "right");
+	later = file_of(&third);
+	CHECK(later != file && is_opened_once(later));
+	target_file_release(later);
+
+	/* Without a list, nothing is kept. */
+	third.proc->opened = NULL;
+	later = file_of(&third);
+	CHECK(!is_opened_once(later));
+	target_file_release(later);
+	target_file_release(file);
+	target_file_release(same);
+	keeper_end(&first);
+	keeper_end(&second);
+	keeper_end(&third);
+	unlink(path);
+	rmdir(dir);
+}
+
 static void several_owners(void)
 {
 	struct target_file *file;
@@ -298,6 +405,7 @@ int main(void)
 	RUN(a_mapped_device);
 	RUN(links_stay_in_the_room);
 	RUN(no_regular_files);
+	RUN(opened_once);
 	RUN(several_owners);
 	return check_done();
 }
