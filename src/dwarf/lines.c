@@ -358,11 +358,14 @@ static struct error *take_mappings(struct line_finder *finder,
 	return err;
 }
 
-static struct error *read_mappings(struct line_finder *finder)
+/* Take the mappings in `text`, or read them if it is NULL. */
+static struct error *read_mappings(struct line_finder *finder,
+				   const struct maps_text *text)
 {
 	struct file_code code = {.mappings = {0}};
 	struct proc_maps maps = {0};
-	struct error *err = proc_read_maps(finder->proc, &maps);
+	struct error *err = text ? proc_parse_maps(finder->proc, text, &maps)
+				 : proc_read_maps(finder->proc, &maps);
 
 	if (err)
 		return err;
@@ -395,8 +398,9 @@ struct error *line_finder_create(const struct proc *proc,
 		.memory_bytes = debug_elf_max_bytes(),
 	};
 
-	struct error *err = read_mappings(finder);
+	struct error *err = read_mappings(finder, finder->options.maps);
 
+	finder->options.maps = NULL;
 	if (err)
 		return err;
 	*ret = take(finder);
@@ -421,7 +425,7 @@ void line_finder_destroy(struct line_finder *finder)
 void line_finder_mappings_changed(struct line_finder *finder)
 {
 	/* If the mappings cannot be read, new code has no lines. */
-	error_destroy(read_mappings(finder));
+	error_destroy(read_mappings(finder, NULL));
 }
 
 /* Work that soon follows other work counts as part of the same wait of the user. */

@@ -28,6 +28,9 @@ struct line_options {
 	 * NULL. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
+	/* The process's /proc/PID/maps, read just now; NULL: read it. Borrowed during
+	 * line_finder_create(). */
+	const struct maps_text *maps;
 };
 
 struct line_finder;

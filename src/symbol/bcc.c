@@ -58,13 +58,14 @@ struct bcc_symbolizer {
 	VEC(struct generation) generations; /* newest last */
 };
 
-static struct error *read_code_maps(struct live_thread *live, struct code_maps *ret)
+static struct error *read_code_maps(struct live_thread *live, struct code_maps *ret,
+				    struct maps_text *ret_text)
 {
 	struct error *err = NULL;
 
 	do {
 		error_destroy(err);
-		err = code_maps_read(live->tid, ret);
+		err = code_maps_read(live->tid, ret, ret_text);
 	} while (err && live_thread_retry(live));
 	return err;
 }
@@ -273,8 +274,10 @@ static bool is_whole(struct bcc_symbolizer *self)
 	return true;
 }
 
-/* Add a generation if the mappings differ from the newest generation's. */
-static struct error *update(struct bcc_symbolizer *self, bool *ret_is_new)
+/* Add a generation if the mappings differ from the newest generation's. *text is replaced
+ * by what was read. */
+static struct error *update(struct bcc_symbolizer *self, bool *ret_is_new,
+			    struct maps_text *text)
 {
 	struct live_thread live = live_thread_begin(self->pid);
 	struct error *err;
@@ -283,7 +286,8 @@ static struct error *update(struct bcc_symbolizer *self, bool *ret_is_new)
 		struct code_maps maps = {0};
 
 		*ret_is_new = false;
-		err = read_code_maps(&live, &maps);
+		free(take(text->text));
+		err = read_code_maps(&live, &maps, text);
 		if (!err && !is_known(self, &maps)) {
 			err = add_generation(self, live.tid, &maps);
 			*ret_is_new = !err;
@@ -303,6 +307,7 @@ static struct error *update(struct bcc_symbolizer *self, bool *ret_is_new)
 static bool bcc_mappings_changed(struct symbolizer *base)
 {
 	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
+	struct maps_text text = {0};
 	bool is_new;
 
 	/* Another process may have its pid now. */
@@ -313,7 +318,8 @@ static bool bcc_mappings_changed(struct symbolizer *base)
 	bool has_new_names = perf_map_changed(self->perf_map);
 
 	/* Without a new cache the old ones still answer. */
-	error_destroy(update(self, &is_new));
+	error_destroy(update(self, &is_new, &text));
+	free(text.text);
 	return is_new || has_new_names;
 }
 
@@ -455,11 +461,13 @@ static const struct symbolizer_ops bcc_ops = {
 	.destroy = bcc_destroy,
 };
 
-struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
+struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret,
+				    struct maps_text *ret_maps)
 {
 	struct bcc_symbolizer *self = calloc(1, sizeof(*self));
 	bool is_new;
 
+	*ret_maps = (struct maps_text){NULL, 0};
 	if (!self)
 		return error_no_memory();
 	self->base.ops = &bcc_ops;
@@ -470,7 +478,7 @@ struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
 	struct error *err = self->perf_map ? vdso_names(&self->vdso) : error_no_memory();
 
 	if (!err)
-		err = update(self, &is_new);
+		err = update(self, &is_new, ret_maps);
 	if (err) {
 		bcc_destroy(&self->base);
 		return error_prefix(err, "symbols of process %d", pid);

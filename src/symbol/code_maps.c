@@ -67,7 +67,6 @@ static bool add_line(struct code_maps *maps, char *line)
 	char permissions[5];
 	int device = 0, path = 0;
 
-	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %n%*s %*s %n",
 		   &map.start, &map.end, permissions, &map.file_offset, &device,
 		   &path) < 4 ||
@@ -81,25 +80,36 @@ static bool add_line(struct code_maps *maps, char *line)
 	       vec_push(&maps->list, map);
 }
 
-static struct error *read_lines(FILE *file, int tid, struct code_maps *maps)
+static struct error *take_lines(const char *text, int tid, struct code_maps *maps)
 {
 	_cleanup_(freep) char *line = NULL;
-	size_t cap = 0, total = 0;
-	ssize_t size;
 
-	while ((size = getline(&line, &cap, file)) > 0) {
-		total += (size_t)size;
-		if (total > PROCFS_MAPS_BYTES)
-			return error_create(ERROR_UNSUPPORTED,
-					    "/proc/%d/maps is too long", tid);
-		if (!add_line(maps, line))
+	for (size_t size; *text; text += size) {
+		size = strcspn(text, "\n");
+		free(line);
+		line = strndup(text, size);
+		if (!line || !add_line(maps, line))
 			return error_no_memory();
+		size += text[size] == '\n';
 	}
-	/* A process that is exiting has no mappings, or loses the rest during the
-	 * read. */
-	if (!maps->list.len || ferror(file))
-		return error_create(ERROR_GONE, "process %d has exited", tid);
-	return NULL;
+	/* A process that is exiting has no mappings. */
+	return maps->list.len ? NULL
+			      : error_create(ERROR_GONE, "process %d has exited", tid);
+}
+
+static struct error *read_text(int tid, struct maps_text *ret)
+{
+	int errnum =
+		procfs_read(tid, "maps", PROCFS_MAPS_BYTES, &ret->text, &ret->size_bytes);
+
+	if (errnum == EFBIG)
+		return error_create(ERROR_UNSUPPORTED, "/proc/%d/maps is too long", tid);
+	if (errnum == ENOMEM)
+		return error_no_memory();
+	return errnum ? error_errno(errnum == ENOENT || errnum == ESRCH ? ERROR_GONE
+									: ERROR_IO,
+				    errnum, "cannot read /proc/%d/maps", tid)
+		      : NULL;
 }
 
 /* --- lines shown to libbcc ------------------------------------------------------------
@@ -182,27 +192,27 @@ static struct error *choose_all(struct code_maps *maps, uint64_t seed)
 	return ok ? NULL : error_no_memory();
 }
 
-struct error *code_maps_read(int tid, struct code_maps *ret)
+struct error *code_maps_read(int tid, struct code_maps *ret, struct maps_text *ret_text)
 {
-	_cleanup_(fclosep) FILE *file = NULL;
-	struct error *err;
+	struct maps_text text = {0};
+	struct error *err = read_text(tid, &text);
+	_cleanup_(freep) char *owned = text.text;
 	uint64_t seed = hashmap_seed();
-	char path[32];
 
 	*ret = (struct code_maps){.hash = TEXT_HASH_BEGIN};
-	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
-	file = fopen(path, "re");
-	if (!file)
-		return error_errno(errno == ENOENT || errno == ESRCH ? ERROR_GONE
-								     : ERROR_IO,
-				   errno, "cannot read %s", path);
+	if (err)
+		return err;
 	hashmap_init(&ret->by_text, seed);
-	err = read_lines(file, tid, ret);
+	err = take_lines(text.text, tid, ret);
 	if (!err)
 		err = choose_all(ret, seed);
 	hashmap_deinit(&ret->by_text);
-	if (err)
+	if (err) {
 		code_maps_deinit(ret);
+	} else {
+		*ret_text = text;
+		owned = NULL;
+	}
 	return err;
 }
 

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process/maps.h"
 #include "util/error.h"
 #include "util/hashmap.h"
 #include "util/strbuf.h"
@@ -48,10 +49,10 @@ struct code_maps {
 	struct hashmap by_text; /* text to an index into `files`; only during reading */
 };
 
-/* Read the code mappings of thread `tid` (process/live_thread.h). ERROR_GONE: it has
- * exited; ERROR_UNSUPPORTED: the text is longer than PROCFS_MAPS_BYTES
- * (process/procfs.h). */
-struct error *code_maps_read(int tid, struct code_maps *ret)
+/* Read the code mappings of thread `tid` (process/live_thread.h), and the text that has
+ * them. ERROR_GONE: it has exited; ERROR_UNSUPPORTED: the text is longer than
+ * PROCFS_MAPS_BYTES (process/procfs.h). */
+struct error *code_maps_read(int tid, struct code_maps *ret, struct maps_text *ret_text)
 	__attribute__((warn_unused_result));
 void code_maps_deinit(struct code_maps *maps);
 

@@ -67,7 +67,8 @@ static int fetch(void *arg, const struct build_id *id)
 	return names_ask_debug_file(service->server, id);
 }
 
-static struct error *open_lines(struct names_service *service, struct named *named)
+static struct error *open_lines(struct names_service *service, struct named *named,
+				const struct maps_text *maps)
 {
 	const struct line_options options = {
 		.debug_dirs = service->options.debug_dirs,
@@ -75,6 +76,7 @@ static struct error *open_lines(struct names_service *service, struct named *nam
 		.fetch_arg = service,
 		.progress = show_progress,
 		.progress_arg = service,
+		.maps = maps,
 	};
 
 	return service->options.no_lines
@@ -115,6 +117,7 @@ static struct error *answer_open(struct names_service *service,
 	_cleanup_(named_destroyp) struct named *named = calloc(1, sizeof(*named));
 	int pid = (int)wire_get_u32(&request->in);
 	int pidfd = request->fd;
+	struct maps_text maps = {0};
 	struct error *err;
 
 	if (!named)
@@ -124,9 +127,11 @@ static struct error *answer_open(struct names_service *service,
 	err = proc_adopt(pid, pidfd, &named->proc);
 	if (!err)
 		err = symbolizer_bcc_create(pid, named->proc->pidfd,
-					    &named->lookup.symbolizer);
+					    &named->lookup.symbolizer, &maps);
+	/* The same mappings, and they are read once. */
 	if (!err)
-		err = open_lines(service, named);
+		err = open_lines(service, named, &maps);
+	free(maps.text);
 	if (err)
 		return err;
 	return add(service, &named, request->out);

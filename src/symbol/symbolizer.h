@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "dwarf/source_frame.h"
+#include "process/maps.h"
 #include "util/error.h"
 
 /* The name and place of one code address. */
@@ -66,8 +67,11 @@ void symbolizer_destroy(struct symbolizer *symbolizer);
  * reuse of the pid by another process goes unnoticed. Opens the files that the process
  * has mapped as code, at most 1,024, so that names are available after its exit too. A
  * symbol table is read at the first lookup in it. Each open file takes a descriptor.
+ * *ret_maps is what it has read of /proc/PID/maps, for others that need it; the text is
+ * NULL or owned by the caller, also on failure.
  */
-struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
+struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret,
+				    struct maps_text *ret_maps)
 	__attribute__((warn_unused_result));
 
 /* Amounts that such a symbolizer ignores because of its limits. */

@@ -33,11 +33,15 @@ static uint64_t address_of(int (*function)(int))
 static struct symbolizer *create_with(int pid, int pidfd)
 {
 	struct symbolizer *symbolizer = NULL;
-	struct error *err = symbolizer_bcc_create(pid, pidfd, &symbolizer);
+	struct maps_text maps;
+	struct error *err = symbolizer_bcc_create(pid, pidfd, &symbolizer, &maps);
 
 	if (err)
 		fprintf(stderr, "%s\n", err->message);
 	REQUIRE(!err);
+	/* What it has read can be used again. */
+	CHECK(maps.text && strlen(maps.text) == maps.size_bytes && maps.size_bytes);
+	free(maps.text);
 	return symbolizer;
 }
 
@@ -113,12 +117,14 @@ static void code_of_an_unreadable_file(void)
 static void refuses_nobody(void)
 {
 	struct symbolizer *symbolizer = NULL;
+	struct maps_text maps;
 	/* Higher than the largest pid_max (2^22). */
-	struct error *err = symbolizer_bcc_create(0x7fffffff, -1, &symbolizer);
+	struct error *err = symbolizer_bcc_create(0x7fffffff, -1, &symbolizer, &maps);
 
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_GONE);
 	CHECK(!symbolizer);
+	free(maps.text);
 	error_destroy(err);
 }
 

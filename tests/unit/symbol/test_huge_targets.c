@@ -258,6 +258,7 @@ static void path_longer_than_path_max(void)
 {
 	_cleanup_(strbuf_deinit) struct strbuf shown = {0};
 	struct scene scene = begin(map_deep_file, NULL, true);
+	struct maps_text text;
 	struct code_maps maps;
 	struct symbol symbol;
 
@@ -268,11 +269,12 @@ static void path_longer_than_path_max(void)
 	CHECK(symbol.module && strlen(symbol.module) > PATH_MAX);
 	symbol_deinit(&symbol);
 	CHECK_INT(warnings, 0);
-	REQUIRE(!code_maps_read(scene.target.pid, &maps));
+	REQUIRE(!code_maps_read(scene.target.pid, &maps, &text));
 	code_maps_put_shown(&maps, &shown);
 	CHECK(strstr(strbuf_text(&shown), "/test_unit_symbol_huge_targets\n"));
 	CHECK(!strstr(strbuf_text(&shown), "/deep\n"));
 	code_maps_deinit(&maps);
+	free(text.text);
 	end(&scene);
 }
 

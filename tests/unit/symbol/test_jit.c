@@ -62,8 +62,10 @@ static void add_code(unsigned at, unsigned size, const char *name)
 static struct symbolizer *create(void)
 {
 	struct symbolizer *symbolizer = NULL;
+	struct maps_text maps;
 
-	REQUIRE(!symbolizer_bcc_create(child, -1, &symbolizer));
+	REQUIRE(!symbolizer_bcc_create(child, -1, &symbolizer, &maps));
+	free(maps.text);
 	return symbolizer;
 }
 
