@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "allocator/allocator_otel.h"
+#include "allocator/scan_cache.h"
 #include "process/file_names.h"
 #include "process/file_user.h"
 #include "process/linker.h"
@@ -261,7 +262,8 @@ static struct error *scan_module(struct search *search, size_t index, bool is_na
 		.debug_proc = search->options->is_shared ? NULL : search->proc,
 	};
 
-	err = allocators_scan(&file, search->options, ret, &why_none);
+	err = scan_cache_scan(search->options->scans, &file, search->options, ret,
+			      &why_none);
 	if (why_none && (is_named || file.is_executable)) {
 		free(search->why_none);
 		search->why_none = take(why_none);

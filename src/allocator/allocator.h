@@ -18,6 +18,8 @@
 #include "util/error.h"
 #include "util/vec.h"
 
+struct scan_cache;
+
 /* How a call changes the set of live blocks. The numbers are shared with probes/abi.h. */
 enum alloc_effect {
 	EFFECT_ALLOC = 1,     /* returns a new block, or NULL */
@@ -153,6 +155,8 @@ struct allocator_options {
 	/* Files that could not be searched are counted here, also on failure; NULL: not
 	 * counted. */
 	struct untraced_files *untraced;
+	/* What was found in libraries for other processes; NULL: nothing. Borrowed. */
+	struct scan_cache *scans;
 };
 
 /*

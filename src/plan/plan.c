@@ -442,6 +442,7 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 		.is_shared = options->is_shared,
 		.known = options->known,
 		.untraced = options->untraced,
+		.scans = options->scans,
 	};
 	const struct site_target on = {.proc = proc, .maps = maps};
 	_cleanup_(allocators_deinit) struct allocators allocators = {0};

@@ -22,6 +22,7 @@
 
 struct other_code;
 struct plan_cache;
+struct scan_cache;
 
 /* Offsets in one file, bytes, of the caller's breakpoints. */
 struct plan_breakpoints {
@@ -84,6 +85,8 @@ struct plan_options {
 	void *refuse_arg;
 	/* Results for earlier processes (plan/plan_cache.h), borrowed; NULL: no cache. */
 	struct plan_cache *cache;
+	/* The same for what was found in libraries (allocator/scan_cache.h). */
+	struct scan_cache *scans;
 };
 
 /* A function to be probed. */

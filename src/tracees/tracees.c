@@ -11,6 +11,7 @@
 
 #include "tracees/system_wide.h"
 #include "tracees/tracees_private.h"
+#include "allocator/scan_cache.h"
 #include "plan/plan_cache.h"
 #include "code/other_code.h"
 #include "util/cleanup.h"
@@ -137,6 +138,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 				.no_return_probes = options->no_return_probes,
 				.otel = !trace_mode_can(&options->trace, MODE_FUNCTIONS),
 				.cache = plan_cache_create(),
+				.scans = scan_cache_create(),
 				.is_shared = scope_of(options) != SCOPE_PROCESSES,
 				.has_others = options->pid_count > 1,
 			},
@@ -197,6 +199,7 @@ void tracees_deinit(struct tracees *ts)
 	reading_deinit(&ts->reading);
 	return_probes_deinit(&ts->returns);
 	plan_cache_destroy(ts->plan_options.cache);
+	scan_cache_destroy(ts->plan_options.scans);
 	other_code_destroy(ts->others);
 	kernel_names_destroy(ts->kernel);
 	watched_codes_destroy(ts->reported_code);
@@ -423,6 +426,12 @@ static struct error *leave_out(struct tracees *ts, struct plan *plans[], size_t 
 	return err;
 }
 
+void tracees_end_round(struct tracees *ts)
+{
+	scan_cache_clear(ts->plan_options.scans);
+	opened_files_end(ts->opened);
+}
+
 struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 			    struct plan *plans[], size_t *count)
 {
@@ -460,7 +469,7 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 	vec_foreach (t, &ts->list)
 		if (!err && trace_mode_can(&ts->options->trace, MODE_PROCESSES))
 			err = tracees_trace(ts, *t);
-	opened_files_end(ts->opened);
+	tracees_end_round(ts);
 	tracees_say_wide(ts);
 	tracees_say_unread(ts);
 	tracees_say_unchecked(ts);

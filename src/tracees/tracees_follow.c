@@ -453,7 +453,7 @@ struct error *tracees_look(struct tracees *ts)
 			err = tracees_refresh(ts, ts->list.data[i]);
 	}
 out:
-	opened_files_end(ts->opened);
+	tracees_end_round(ts);
 	if (is_time) {
 		ts->looks++;
 		ts->next_look_ns = now_ns + (uint64_t)tracees_look_ms(ts) * 1000000;

@@ -26,6 +26,10 @@ void tracees_wait_for(struct tracees *tracees, int fd);
  * print a line once and return true. */
 bool tracees_note_descriptors(struct tracees *tracees, const struct error *err);
 
+/* A start or a look at the processes is over: close the files that it has opened, and
+ * drop what was found in them. */
+void tracees_end_round(struct tracees *tracees);
+
 /* May one of the processes have exited? Needs one system call for all of them. */
 bool tracees_may_have_exited(const struct tracees *tracees);
 
