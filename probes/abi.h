@@ -22,6 +22,11 @@ enum abi_run_value {
 	ABI_RUN_KERNEL_PID, /* --kernel: pid whose allocations are counted */
 	ABI_RUN_APART,      /* 1: each process is a family of its own (ABI_FAMILY) */
 	ABI_RUN_STACK_SEED, /* of the hashes of stacks, random (abi_walk.h) */
+	ABI_RUN_MIN_SIZE,   /* bounds of the sizes that are recorded, bytes */
+	ABI_RUN_MAX_SIZE,
+	/* An allocation is recorded if a random 32-bit number is below it; 0: record all,
+	 * or sample them by their size. */
+	ABI_RUN_SAMPLE_THRESHOLD,
 	ABI_RUN_VALUES,
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Select the allocations to be recorded, and count what a sampled one represents. */
 
-/* Returns 1 if an allocation of this size passes the filter. */
+/* Returns 1 if an allocation of this size passes the filter. The verifier removes a
+ * comparison with the smallest or the largest number. */
 ALWAYS_INLINE int is_in_bounds(u64 size_bytes)
 {
-	u64 least = MIN_SIZE, most = MAX_SIZE;
-
-	return size_bytes >= least && size_bytes <= most;
+	return size_bytes >= run_value(ABI_RUN_MIN_SIZE) &&
+	       size_bytes <= run_value(ABI_RUN_MAX_SIZE);
 }
 
 /* Returns 1 if the allocation is sampled. Each allocation gets a random number: counting
@@ -14,7 +14,7 @@ ALWAYS_INLINE int is_in_bounds(u64 size_bytes)
 ALWAYS_INLINE int is_sampled(u64 size_bytes)
 {
 	struct abi_sample *sample = sample_of(size_bytes);
-	u32 threshold = SAMPLE_THRESHOLD;
+	u64 threshold = run_value(ABI_RUN_SAMPLE_THRESHOLD);
 
 	if (threshold && bpf_get_prandom_u32() >= threshold)
 		return 0;

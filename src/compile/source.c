@@ -62,6 +62,11 @@ static void set_values(struct source *source, const struct source_run *o)
 	source->values.of[ABI_RUN_APART] =
 		o->config->apart || source_mode_can(o->mode, MODE_HITS);
 	source->values.of[ABI_RUN_STACK_SEED] = o->stack_seed;
+	source->values.of[ABI_RUN_MIN_SIZE] = o->config->min_size_bytes;
+	source->values.of[ABI_RUN_MAX_SIZE] = o->config->max_size_bytes;
+	if (sampling_factor(&o->config->sampling) > 1)
+		source->values.of[ABI_RUN_SAMPLE_THRESHOLD] =
+			sampling_factor_threshold(&o->config->sampling);
 	if (o->mode->set_values)
 		o->mode->set_values(&source->values, o);
 }

@@ -160,29 +160,17 @@ static bool add_hash_flags(struct source_flags *flags, const struct source_run *
 		o->no_atomics || o->mode->preallocates ? "0" : "BPF_F_NO_PREALLOC");
 }
 
-/* Which blocks count, and what of them. */
+/* What counts of the blocks. */
 static bool add_block_flags(struct source_flags *flags, const struct source_facts *facts)
 {
 	const struct source_run *o = facts->run;
-	const struct sampling *sampling = &o->config->sampling;
-	uint32_t threshold = 0;
-	bool ok = true;
 
-	ok &= source_flags_add(flags, "-DWITH_TIME=%d", o->with_time) &&
-	      source_flags_add(flags, "-DTICK_JIFFIES=%d",
-			       o->with_time && o->ticks.is_jiffies);
-	/* Unwinding begins at the probe itself, not where a call returned to. */
-	ok &= source_flags_add(flags, "-DWALK_EXACT=%d",
-			       o->mode->is_exact && o->mode->is_exact(o));
-	/* 0: all blocks are traced, or are sampled by their size. */
-	if (sampling_factor(sampling) > 1)
-		threshold = sampling_factor_threshold(sampling);
-	return ok &&
-	       source_flags_add(flags, "-DMIN_SIZE=%" PRIu64 "ull",
-				o->config->min_size_bytes) &&
-	       source_flags_add(flags, "-DMAX_SIZE=%" PRIu64 "ull",
-				o->config->max_size_bytes) &&
-	       source_flags_add(flags, "-DSAMPLE_THRESHOLD=%" PRIu32 "u", threshold);
+	return source_flags_add(flags, "-DWITH_TIME=%d", o->with_time) &&
+	       source_flags_add(flags, "-DTICK_JIFFIES=%d",
+				o->with_time && o->ticks.is_jiffies) &&
+	       /* Unwinding begins at the probe itself, not where a call returned to. */
+	       source_flags_add(flags, "-DWALK_EXACT=%d",
+				o->mode->is_exact && o->mode->is_exact(o));
 }
 
 static bool add_traffic_flags(struct source_flags *flags,

@@ -5,9 +5,11 @@
 
 #include "host_bpf/host_bpf.h"
 
+#include "abi.h"
+
 _Thread_local struct host_context *host_now;
 uint64_t host_ns = 1u << 20, host_jiffies = 1000;
-uint64_t host_run_values[8];
+uint64_t host_run_values[ABI_RUN_VALUES] = {[ABI_RUN_MAX_SIZE] = UINT64_MAX};
 
 void host_point(const char *what)
 {

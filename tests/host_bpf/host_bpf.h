@@ -62,7 +62,7 @@ extern _Thread_local struct host_context *host_now;
 extern uint64_t host_ns, host_jiffies;
 
 /* What memtrace would patch into the programs (enum abi_run_value). */
-extern uint64_t host_run_values[8];
+extern uint64_t host_run_values[];
 
 void host_point(const char *what);
 

@@ -168,12 +168,13 @@ static void set_registers(struct sim_thread *t, uint64_t pc, const struct sim_ca
 /* Is the call not recorded? As documented for --min-size, --max-size and --sample. */
 static bool skips(const struct sim_thread *t, uint64_t size)
 {
-	uint64_t threshold = host_programs.threshold;
+	uint64_t threshold = host_run_values[ABI_RUN_SAMPLE_THRESHOLD];
 
 	if (host_programs.is_sampled_by_bytes)
 		threshold = sim_threshold(size);
-	return size < host_programs.min_size || size > host_programs.max_size ||
-	       t->context.random >= threshold;
+	return size < host_run_values[ABI_RUN_MIN_SIZE] ||
+	       size > host_run_values[ABI_RUN_MAX_SIZE] ||
+	       (threshold && t->context.random >= threshold);
 }
 
 static void run_entry(struct sim_thread *t, struct sim_call *c, enum host_function fn)

@@ -74,7 +74,4 @@ const struct host_programs host_programs = {
 #ifndef sample_of /* no_sample_bytes.c */
 	.is_sampled_by_bytes = true,
 #endif
-	.min_size = MIN_SIZE,
-	.max_size = MAX_SIZE,
-	.threshold = SAMPLE_THRESHOLD ? SAMPLE_THRESHOLD : UINT64_C(1) << 32,
 };

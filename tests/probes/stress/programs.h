@@ -23,8 +23,6 @@ struct host_programs {
 	bool is_session;   /* a return probe only for calls whose entry returned 0 */
 	bool frees_return; /* free has a return probe */
 	bool has_traffic, is_sampled_by_bytes;
-	uint64_t min_size, max_size,
-		threshold; /* threshold: of SAMPLE_THRESHOLD, or 2^32 */
 };
 
 extern const struct host_programs host_programs;

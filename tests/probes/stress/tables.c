@@ -315,10 +315,21 @@ static size_t counters_bytes(const struct tables *t)
 	return t->sizes.cpu_slots * sizeof(struct abi_counters);
 }
 
+/* What memtrace patches into the programs of this variant. */
+static void set_values(const struct trace_config *config)
+{
+	host_run_values[ABI_RUN_MIN_SIZE] = config->min_size_bytes;
+	host_run_values[ABI_RUN_MAX_SIZE] = config->max_size_bytes;
+	if (config->sampling.every > 1)
+		host_run_values[ABI_RUN_SAMPLE_THRESHOLD] =
+			sampling_factor_threshold(&config->sampling);
+}
+
 void tables_open(struct tables *t)
 {
 	memset(t, 0, sizeof(*t));
 	REQUIRE(variant_init(host_programs.variant, &t->variant));
+	set_values(&t->variant.config);
 	source_sizes_compute(&t->variant.run, &t->sizes);
 	fence_open(&t->fence);
 	t->maps = (struct drain_maps){

@@ -21,9 +21,9 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK(!strstr(source->text, "probes/scope/forks.c"));
 	CHECK_INT(source->values.of[ABI_RUN_START], 99);
 	CHECK(has_flag(source, "-DTICK_JIFFIES=0"));
-	CHECK(has_flag(source, "-DSAMPLE_THRESHOLD=0u"));
-	CHECK(has_flag(source, "-DMIN_SIZE=0ull"));
-	CHECK(has_flag(source, "-DMAX_SIZE=18446744073709551615ull"));
+	CHECK_INT(source->values.of[ABI_RUN_SAMPLE_THRESHOLD], 0);
+	CHECK_INT(source->values.of[ABI_RUN_MIN_SIZE], 0);
+	CHECK(source->values.of[ABI_RUN_MAX_SIZE] == UINT64_MAX);
 	CHECK(!strstr(source->text, "probes/mappings.c"));
 	CHECK(!has_flag(source, "-DTHREAD_SLOTS"));
 	CHECK(!strstr(source->text, "\"probes/loops/may_goto.c\""));
@@ -38,9 +38,9 @@ static void what_is_not_asked_for_is_not_there(void)
 	run.may_goto = true;
 	source = build(&run, &meanings);
 	/* A tenth of 2^32, rounded. */
-	CHECK(has_flag(source, "-DSAMPLE_THRESHOLD=429496730u"));
-	CHECK(has_flag(source, "-DMIN_SIZE=16ull"));
-	CHECK(has_flag(source, "-DMAX_SIZE=4096ull"));
+	CHECK_INT(source->values.of[ABI_RUN_SAMPLE_THRESHOLD], 429496730);
+	CHECK_INT(source->values.of[ABI_RUN_MIN_SIZE], 16);
+	CHECK_INT(source->values.of[ABI_RUN_MAX_SIZE], 4096);
 	CHECK(strstr(source->text, "\"probes/loops/may_goto.c\""));
 	CHECK(has_flag(source, "-DWITH_TIME=0"));
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/mappings.c\"");
@@ -185,7 +185,8 @@ static void later_probes_are_served(void)
 	vec_deinit(&meanings.list);
 }
 
-/* The source does not depend on the start time of a run, so that runs share the code. */
+/* The source does not depend on the start time of a run, nor on which blocks it selects,
+ * so that runs share the code. */
 static void runs_share_their_code(void)
 {
 	struct source_run run = defaults();
@@ -197,7 +198,13 @@ static void runs_share_their_code(void)
 	one = build(&run, &meanings);
 	run.ticks.start_jiffies = 2000;
 	run.stack_seed = 7;
+	config.min_size_bytes = 100;
+	config.max_size_bytes = 200;
+	config.sampling.every = 50;
 	other = build(&run, &meanings);
+	config.min_size_bytes = 0;
+	config.max_size_bytes = UINT64_MAX;
+	config.sampling.every = 1;
 	CHECK_INT(one->values.of[ABI_RUN_START], 1000);
 	CHECK_INT(other->values.of[ABI_RUN_START], 2000);
 	CHECK_INT(one->values.of[ABI_RUN_STACK_SEED], 0);
