@@ -27,10 +27,10 @@
 #define RECORD_MAX 8192
 
 /* How long watch_fd() stays silent after events that do not concern the caller, ms: at
- * most (unless watch_rest_at_most() says otherwise), and at first as a part of that. The
- * time doubles with each rest, until an event concerns the caller or no events came. */
-#define REST_MAX_MS     160
-#define REST_FIRST_PART 20
+ * first, and at most unless watch_rest_at_most() says otherwise. The time doubles with
+ * each rest, until an event concerns the caller or no events came. */
+#define REST_MIN_MS 5
+#define REST_MAX_MS 160
 
 /* If the caller reads when only this part of a rest is left, the rest is over: the timer
  * would wake the caller once more. */
@@ -409,8 +409,8 @@ static void begin_rest(struct watch *w)
 	struct epoll_event none = {.events = 0};
 
 	w->rest_ms = w->is_filling ? w->rest_ms / 2 : 2 * w->rest_ms;
-	if (w->rest_ms < w->rest_max_ms / REST_FIRST_PART)
-		w->rest_ms = w->rest_max_ms / REST_FIRST_PART;
+	if (w->rest_ms < REST_MIN_MS)
+		w->rest_ms = REST_MIN_MS;
 	if (w->rest_ms > w->rest_max_ms)
 		w->rest_ms = w->rest_max_ms;
 	/* If this fails, the events wake the caller as they come. */

@@ -39,6 +39,21 @@ static size_t count_unnamed(const json_t *row)
 	return count;
 }
 
+/* Show where the blocks are. */
+static void print_rows(const json_t *report)
+{
+	const json_t *row;
+	size_t i;
+
+	printf("  %" PRId64 " walks were lost\n", live_int(report, "losses.walks_lost"));
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		char *text = json_dumps(row, JSON_COMPACT);
+
+		printf("  %.2000s\n", text ? text : "");
+		free(text);
+	}
+}
+
 /* `processes` have `blocks` blocks of `bytes` each at the site. On a busy machine some
  * stacks are lost, and reported so: their blocks are in rows without the site. */
 static void check_row(const json_t *report, const char *site, int64_t processes,
@@ -51,6 +66,8 @@ static void check_row(const json_t *report, const char *site, int64_t processes,
 	if (!row)
 		return;
 	lost = blocks - live_int(row, "blocks");
+	if (lost > most_lost)
+		print_rows(report);
 	CHECK(lost >= 0 && lost <= most_lost);
 	CHECK_INT(live_int(row, "size_bytes"), (blocks - lost) * bytes);
 	CHECK_INT(count_unnamed(row), 0);
