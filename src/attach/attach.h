@@ -69,7 +69,8 @@ struct attachment {
 	struct other_code *others;
 	/* attachment_may_set() has found a process that holds its lock. */
 	bool was_held;
-	/* detach() need not wait: the caller calls link_close_wait(). */
+	/* detach() may return before the kernel has removed the probes: the caller waits
+	 * with link_close_wait(). */
 	bool is_last;
 };
 

@@ -376,7 +376,6 @@ bool proc_exits(const struct proc *proc)
 		       : proc_has_exited(proc);
 }
 
-/* Read the mappings from /proc/<tid>. */
 struct error *proc_parse_maps(const struct proc *proc, const struct maps_text *text,
 			      struct proc_maps *ret)
 {
@@ -394,6 +393,7 @@ struct error *proc_parse_maps(const struct proc *proc, const struct maps_text *t
 	return error_prefix(err, "process %d (%s)", proc->pid, proc->command);
 }
 
+/* Read the mappings from /proc/<tid>. */
 static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_maps *ret)
 {
 	struct maps_text text = {0};

@@ -7,7 +7,6 @@
 
 #include "bpf/mapped.h"
 #include "bpf/offsets_reader.h"
-#include "drain/hit_counts.h"
 #include "trace/mode_event.h"
 #include "util/cleanup.h"
 
@@ -155,8 +154,8 @@ static bool add_counts(const void *elements, uint32_t first, uint32_t count, voi
 	return true;
 }
 
-/* Read the hits that the probes have counted so far. A stack has its number before it has
- * a hit, so what is not read is 0 or a hit that came meanwhile. */
+/* Read the hits that the probes have counted so far. A stack gets its number before its
+ * first hit, so elements beyond the numbers in use had no hit when the reading began. */
 static struct error *read_table(struct tracer *t, struct hit_counts *ret)
 {
 	const struct event_state *state = t->mode_state;
@@ -184,7 +183,7 @@ static struct error *read_hits(struct tracer *t, struct hit_counts *ret)
 /* The hits of an element that were removed together with the process of its stack. */
 static uint64_t base_of(const struct event_state *state, size_t at)
 {
-	return at < state->bases.len ? state->bases.data[at] : 0;
+	return at < state->bases.list.len ? state->bases.list.data[at] : 0;
 }
 
 static struct error *add_hits(const struct tracer *t, const struct hit_counts *hits,
@@ -270,9 +269,9 @@ static bool remove_stacks(const void *elements, uint32_t first, uint32_t count, 
 		if (!head.check || head.allocator == ABI_MAPPING_STACKS ||
 		    !is_gone(f, head.family))
 			continue;
-		state->gone += (f->hits->list.data[at] - state->bases.data[at]) *
+		state->gone += (f->hits->list.data[at] - state->bases.list.data[at]) *
 			       event_period(f->t->run.event);
-		state->bases.data[at] = f->hits->list.data[at];
+		state->bases.list.data[at] = f->hits->list.data[at];
 	}
 	return true;
 }
@@ -286,9 +285,8 @@ static struct error *remove_hits(struct tracer *t, const bool gone[])
 
 	if (err)
 		return err;
-	while (state->bases.len < hits.list.len)
-		if (!vec_push(&state->bases, 0))
-			return error_no_memory();
+	if (!hit_counts_reach(&state->bases, hits.list.len))
+		return error_no_memory();
 	return part_table_walk(&t->stacks.heads, stack_tables_count(&t->stacks),
 			       remove_stacks, (void *)&f);
 }
@@ -307,7 +305,7 @@ void mode_event_close(struct tracer *t)
 	kernel_events_detach(&state->in_kernel);
 	if (state->few)
 		mapped_close(state->few, few_bytes(t));
-	vec_deinit(&state->bases);
+	hit_counts_deinit(&state->bases);
 }
 
 /* --- the mode --------------------------------------------------------------------- */

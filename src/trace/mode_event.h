@@ -3,6 +3,7 @@
 #ifndef TRACE_MODE_EVENT_H
 #define TRACE_MODE_EVENT_H
 
+#include "drain/hit_counts.h"
 #include "kernel_heap/kernel_events.h"
 #include "trace/tracer_state.h"
 
@@ -11,7 +12,7 @@ struct event_state {
 	int counts;    /* map: hits by ABI_HIT_AT(stack) */
 	uint64_t *few; /* its first elements, mapped */
 	/* Hits that each element had when the process of its stack was removed. */
-	VEC(uint64_t) bases;
+	struct hit_counts bases;
 	uint64_t gone; /* hits of removed processes, times the event's period */
 	struct kernel_events in_kernel; /* attached for all processes */
 };
